@@ -16,6 +16,8 @@ from contextvars import ContextVar
 
 _SHELL: ContextVar[bool] = ContextVar("shell", default=False)
 _SPEC: ContextVar[bool] = ContextVar("spec", default=False)
+# Option in whose place another one stands.
+_INSTEAD: ContextVar[tuple[str, str]] = ContextVar("instead", default=("", ""))
 # Keyword of Python for facts of columns.
 _FACTS_KEYWORD: ContextVar[str] = ContextVar("facts", default="columns")
 
@@ -111,12 +113,25 @@ def for_spec(*, stated: bool = True) -> Iterator[None]:
         _SPEC.reset(token)
 
 
+@contextmanager
+def with_option(own: str, usual: str) -> Iterator[None]:
+    """Context in which messages name the option ``own`` in the place of the ``usual`` one."""
+    token = _INSTEAD.set((usual, own))
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
 def option(phrase: str) -> str:
     """Options as their reader writes them, such as ``epsilon=0.25`` for ``--epsilon 0.25``.
 
     ``phrase`` has one option or several, as in a shell, or a command such as
     ``pqd profile ... --zoom 5``.
     """
+    usual, own = _INSTEAD.get()
+    if usual:
+        phrase = phrase.replace(usual, own)
     command = _COMMAND.fullmatch(phrase)
     options = _options(command[2] if command else phrase)
     if command is None and _SPEC.get() and all(name in _SECTIONS for name, _ in options):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number
-from pqd.deciders.options import option
+from pqd.deciders.options import option, with_option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.source import place_key
 from pqd.engine.sources.spark_address import is_spark
@@ -194,7 +193,7 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
     if apart:
         # If one of the budgets does not cover the report, refuse before the other is spent.
         quote = quote_sets([own], accountant, progress)
-        with _named_apart():
+        with with_option("--held-out-dataset", "--dataset"):
             other_quote = quote_sets([apart], held_out_accountant, progress)
         _check_other_rows(quote, other_quote, accountant, held_out_accountant)
     outputs = measure([own], accountant, noise, progress, command="risk")
@@ -231,17 +230,6 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
         replayed=replayed,
         simulated=noise.simulated,
     )
-
-
-@contextmanager
-def _named_apart() -> Iterator[None]:
-    """Context in which a message names the option for the data set of the held-out table."""
-    try:
-        yield
-    except ParameterError as error:
-        text = str(error).replace(option("--dataset NAME"), option("--held-out-dataset NAME"))
-        own, apart = (f"({option(each)})" for each in ("--dataset", "--held-out-dataset"))
-        raise ParameterError(text.replace(own, apart)) from None
 
 
 def _held_out(given: object, private: Table) -> Table:

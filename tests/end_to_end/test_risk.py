@@ -322,6 +322,18 @@ def test_a_run_that_one_account_cannot_pay_spends_nothing(tmp_path: Path) -> Non
     assert report.cost.total == report.cost.epsilon == 1
 
 
+def test_a_held_out_table_that_a_limit_does_not_know_is_named_by_its_own_option(
+    command: Command, files: dict[str, str]
+) -> None:
+    assert command("ledger", "limit", files["private"], "10")[0] == 0
+    given = ("risk", files["private"], files["copy"], "--held-out", files["held"])
+    assert command(*given[:3], "--dataset", "ward")[0] == 0
+    code, _, told = command(*given, "--dataset", "ward")
+    assert code == 2
+    assert "--held-out-dataset NAME" in told
+    assert command(*given, "--dataset", "ward", "--held-out-dataset", "others")[0] == 0
+
+
 def test_the_same_rows_in_another_file_are_no_others(
     command: Command, files: dict[str, str], tmp_path: Path
 ) -> None:
