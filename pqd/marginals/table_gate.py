@@ -121,14 +121,17 @@ class TableGate:
     @property
     def _per_row(self) -> Fraction:
         """Budget for one row: a margin in persons is as sharp as one in rows at this budget."""
-        return self.epsilon / rows_per_person(self.bound.unit)
+        return self._of_row(self.epsilon)
+
+    def _of_row(self, epsilon: Fraction) -> Fraction:
+        return epsilon / rows_per_person(self.bound.unit)
 
     @property
     def _off(self) -> int:
         """Rows by which a released number of rows is off in one run of twenty at most."""
         if self.rows_epsilon is None:
             return 0
-        return least_margin(self.rows_epsilon / rows_per_person(self.bound.unit), Fraction(1, 40))
+        return least_margin(self._of_row(self.rows_epsilon), Fraction(1, 40))
 
     @property
     def misses(self) -> Mapping[str, int]:
@@ -253,7 +256,7 @@ class TableGate:
 
     def _spare_of(self, epsilon: Fraction) -> Fraction:
         """The same share at another budget."""
-        return Fraction(2 * spare_rows(epsilon / rows_per_person(self.bound.unit)), self.rows)
+        return Fraction(2 * spare_rows(self._of_row(epsilon)), self.rows)
 
     @cached_property
     def _excess_by_chance(self) -> Fraction:
@@ -306,10 +309,8 @@ class TableGate:
         distances = (self._chance.independent.means + self._chance.independent.deviations) @ weights
         least = float(distances.mean() - DEVIATIONS * distances.std())
         room, least_room = (least - float(self._mark)) * self.rows, 1 + float(self._mark)
-        persons = rows_per_person(self.bound.unit)
-        return next(
-            (each for each in choices if room >= least_room * spare_rows(each / persons)), None
-        )
+        spare = ((each, spare_rows(self._of_row(each))) for each in choices)
+        return next((each for each, rows in spare if room >= least_room * rows), None)
 
     @cached_property
     def _mark(self) -> Fraction:

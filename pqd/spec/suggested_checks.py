@@ -8,7 +8,7 @@ copy passes with high probability; what it would not pass is left out, with the 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
@@ -147,32 +147,33 @@ def _unalarmed(gate: TableGate, size: str) -> str:
     """Why the alarm is not checked, and which budget of the gate would do; empty if it is."""
     if ALARM not in {each.name for each in gate.left_out}:
         return ""
-    share = _share(gate)
-    epsilon = gate.alarm_epsilon(_dearer(gate, share))
-    if epsilon is None:
-        return f"{_UNALARMED} ({size} chance alone would explain it)"
-    advice = f"pqd init --gate {epsilon_option(epsilon / share)} checks it"
-    return f"{_UNALARMED} ({size} noise would explain it; {advice})"
+    chance, noise = "chance alone would explain it", "noise would explain it"
+    return f"{_UNALARMED} ({size} {_reason(gate, gate.alarm_epsilon, chance, noise, 'it')})"
 
 
 def _unrelated(gate: TableGate, size: str) -> str:
     """Why relations are not checked, and which budget of the gate would do."""
-    share = _share(gate)
-    epsilon = gate.relations_epsilon(_dearer(gate, share))
+    chance, noise = "chance alone may explain half", "noise hides half"
+    reason = _reason(gate, gate.relations_epsilon, chance, noise, "them")
+    return f"whether relations of columns are kept ({size} {reason})"
+
+
+def _reason(
+    gate: TableGate,
+    first: Callable[[Sequence[Fraction]], Fraction | None],
+    chance: str,
+    noise: str,
+    what: str,
+) -> str:
+    """Words for ``chance``, or for ``noise`` and the first larger gate that checks ``what``.
+
+    If the gate also releases the number of rows, a share of its budget is left for the margin.
+    """
+    share = Fraction(1) if gate.rows_epsilon is None else 1 - ROWS_SHARE
+    epsilon = first([each * share for each in _DEARER if each * share > gate.epsilon])
     if epsilon is None:
-        return f"whether relations of columns are kept ({size} chance alone may explain half)"
-    advice = f"pqd init --gate {epsilon_option(epsilon / share)} checks them"
-    return f"whether relations of columns are kept ({size} noise hides half; {advice})"
-
-
-def _share(gate: TableGate) -> Fraction:
-    """Share of a gate's budget that is left if the gate also releases the number of rows."""
-    return Fraction(1) if gate.rows_epsilon is None else 1 - ROWS_SHARE
-
-
-def _dearer(gate: TableGate, share: Fraction) -> list[Fraction]:
-    """Larger budgets of the margin that are tried, each a ``share`` of a budget of the gate."""
-    return [each * share for each in _DEARER if each * share > gate.epsilon]
+        return chance
+    return f"{noise}; pqd init --gate {epsilon_option(epsilon / share)} checks {what}"
 
 
 def _noun(workload: BoundWorkload) -> str:
