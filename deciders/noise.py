@@ -95,6 +95,11 @@ def check_scale(scale: Fraction) -> None:
         )
 
 
+def check_cube(numbers: int, scale: Fraction) -> None:
+    """Raise UnanswerableError if cube noise of so many numbers cannot be drawn at this scale."""
+    check_scale(max(scale, cube_radius(numbers, scale).spread))
+
+
 def noisy_value(statistic: Fraction | int, scale: Fraction, noise: Noise) -> Fraction:
     """``statistic`` plus Laplace noise of ``scale`` (in the same unit), on the fine grid.
 

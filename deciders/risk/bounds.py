@@ -13,7 +13,7 @@ def rate_bound(epsilon: Number, rate: float) -> float:
     most ``e rate``, and the rate of failures is at least ``(1 - rate) / e``, both on average over
     the ways to split the rows (docs/theory.md, Theorem R4; Kairouz, Oh and Viswanath 2015).
     """
-    ratio = math.exp(min(2 * float(budget_of(epsilon)), 700.0))
+    ratio = _ratio(epsilon)
     return min(ratio * rate, 1 - (1 - rate) / ratio)
 
 
@@ -24,6 +24,10 @@ def excess_bound(epsilon: Number, low: float = 0.0, high: float = 1.0) -> float:
     ``tanh(epsilon)`` (Humphries et al. 2023); it is reached at ``1 / (1 + e)``, and the bound falls
     to both sides of this rate.
     """
-    ratio = math.exp(min(2 * float(budget_of(epsilon)), 700.0))
-    rate = min(max(1 / (1 + ratio), low), high)
+    rate = min(max(1 / (1 + _ratio(epsilon)), low), high)
     return rate_bound(epsilon, rate) - rate
+
+
+def _ratio(epsilon: Number) -> float:
+    """Most by which the success rates of a private and of a held-out row differ, as a factor."""
+    return math.exp(min(2 * float(budget_of(epsilon)), 700.0))

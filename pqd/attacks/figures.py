@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pqd.attacks.bound_risk import BoundRisk
-from pqd.attacks.outcomes import MEMBERS, SHARES, AttackId
+from pqd.attacks.outcomes import MEMBERS, SHARES
 from pqd.attacks.parameters import RiskParameters
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.exact import as_float
@@ -84,7 +84,7 @@ def curve_points(
     held_out: Sequence[Successes] | None,
 ) -> tuple[CurvePoint, ...]:
     """Shares of rows up to each distance that was counted; all intervals hold at once."""
-    attacks, places = bound.attacks, _places(bound, "near")
+    attacks = bound.attacks
     alpha = as_float(parameters.alpha) / len(SHARES)
     return tuple(
         CurvePoint(
@@ -93,7 +93,9 @@ def curve_points(
             private=_figure(private[place].interval(alpha)),
             held_out=_figure(held_out[place].interval(alpha)) if held_out else None,
         )
-        for place, steps, share in zip(places, attacks.thresholds, SHARES, strict=False)
+        for place, steps, share in zip(
+            attacks.points("near"), attacks.thresholds, SHARES, strict=False
+        )
     )
 
 
@@ -114,22 +116,8 @@ def roc_points(
             if held_out
             else None,
         )
-        for place, share in zip(_places(bound, "membership"), MEMBERS, strict=False)
+        for place, share in zip(bound.attacks.points("membership"), MEMBERS, strict=False)
     )
-
-
-def _places(bound: BoundRisk, kind: AttackId) -> list[int]:
-    """Places of the points of a curve among the released numbers; none without this attack."""
-    attacks = bound.attacks
-    first = len(attacks.attacks)
-    for curve in attacks.curves:
-        others = iter(range(first, first + len(curve.others)))
-        if curve.id == kind:
-            own = next(at for at, each in enumerate(attacks.attacks) if each.id == kind)
-            every = range(len(curve.cells))
-            return [own if place == curve.attack else next(others) for place in every]
-        first += len(curve.others)
-    return []
 
 
 def rows_figure(released: Sequence[Successes], parameters: RiskParameters) -> Figure:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pqd.attacks.outcomes import Attacks
-from pqd.deciders.cube_noise import cube_radius
 from pqd.deciders.distances.cube_law import CubeLaw
 from pqd.deciders.estimators import EstimatorOutput
-from pqd.deciders.exact import budget_of
-from pqd.deciders.noise import check_scale
+from pqd.deciders.noise import check_cube
 from pqd.deciders.risk.successes import (
     CUBE_SUCCESSES,
     Successes,
@@ -43,8 +41,7 @@ class AttacksMeasurement(MarginalMeasurement[EstimatorOutput]):
     def __post_init__(self) -> None:
         """Raise ParameterError, or UnanswerableError if the sampler cannot draw the noise."""
         super().__post_init__()
-        scale = 1 / budget_of(self.epsilon)
-        check_scale(max(scale, cube_radius(self.law.numbers, scale).spread))
+        check_cube(self.law.numbers, self.law.scale)
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:

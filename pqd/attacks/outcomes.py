@@ -58,17 +58,11 @@ class Attack(NamedTuple):
 class Curve(NamedTuple):
     """Curve of an attack: the sets of joint outcomes up to each of its points.
 
-    ``attack`` is the place of the point at which the attack succeeds.
+    One of the points is that at which the attack succeeds.
     """
 
     id: AttackId
     cells: tuple[NDArray[np.bool_], ...]
-    attack: int
-
-    @property
-    def others(self) -> tuple[NDArray[np.bool_], ...]:
-        """Sets of outcomes of the points other than the attack's."""
-        return (*self.cells[: self.attack], *self.cells[self.attack + 1 :])
 
 
 class Trial(NamedTuple):
@@ -199,16 +193,25 @@ class Attacks(RowMap):
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """Curves of the attacks that have one: the sets of outcomes up to each of their points."""
-        curves = (Curve("near", self._nearer, NEAR), Curve("membership", self._closer, MEMBER))
+        curves = (Curve("near", self._nearer), Curve("membership", self._closer))
         return tuple(each for each in curves if each.id in self.kinds)
 
     @cached_property
     def counted(self) -> tuple[NDArray[np.bool_], ...]:
         """Sets of outcomes whose rows are released: successes, then the points of each curve."""
-        return (
-            *(each.cells for each in self.attacks),
-            *(cells for curve in self.curves for cells in curve.others),
-        )
+        successes = [each.cells for each in self.attacks]
+        points = (cells for curve in self.curves for cells in curve.cells)
+        others = (each for each in points if not any(each is own for own in successes))
+        return (*successes, *others)
+
+    def points(self, kind: AttackId) -> list[int]:
+        """Places of the points of a curve in ``counted``; none without this attack."""
+        return [
+            next(place for place, each in enumerate(self.counted) if each is cells)
+            for curve in self.curves
+            if curve.id == kind
+            for cells in curve.cells
+        ]
 
     def facts(self) -> Any:  # noqa: ANN401 - JSON values
         """Facts for a cache key: the cells, the copy's rows, what is known, and the distances."""

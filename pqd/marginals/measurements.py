@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqd.accounting.cache_keys import digest, parameters_of
 from pqd.accounting.disjoint_groups import MeasurementCost
 from pqd.accounting.zcdp import rho_of
-from pqd.deciders.cube_noise import cube_radius
 from pqd.deciders.distances.cells import LAPLACE_CELLS, release_cells
 from pqd.deciders.distances.claims import Claim
 from pqd.deciders.distances.cube_law import CubeLaw
@@ -30,7 +29,7 @@ from pqd.deciders.distances.statistics import Distance, whole_rows
 from pqd.deciders.distances.vector import CubeVector, GaussianVector, VectorLaw
 from pqd.deciders.estimators import EstimatorOutput
 from pqd.deciders.exact import budget_of
-from pqd.deciders.noise import check_scale
+from pqd.deciders.noise import check_cube, check_scale
 from pqd.deciders.single.base import Decision
 from pqd.deciders.single.inverse_sensitivity import verdict_of
 from pqd.engine.counting.persons import parts_per_row
@@ -313,8 +312,7 @@ class RelationsMeasurement(MarginalMeasurement[EstimatorOutput]):
     def __post_init__(self) -> None:
         """Raise ParameterError, or UnanswerableError if the sampler cannot draw the noise."""
         super().__post_init__()
-        scale = 1 / budget_of(self.epsilon)
-        check_scale(max(scale, cube_radius(self.law.numbers, scale).spread))
+        check_cube(self.law.numbers, self.law.scale)
 
     @property
     def marginals(self) -> tuple[RowMap, ...]:
