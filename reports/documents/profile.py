@@ -54,6 +54,7 @@ from pqd.reports.text.cost import (
     persons_facts,
     persons_lines,
     promise,
+    rows_noun,
     spent_cell,
     spent_text,
     year_sentence,
@@ -533,7 +534,7 @@ def _table_sentences(report: ProfileReport) -> Iterator[str]:
         rows, least, most = report.rows
         value, low, high = map(number_text, (round(rows), math.floor(least), math.ceil(most)))
         copy = number_text(report.copy_rows)
-        noun = "persons" if report.cost.max_rows == 1 else "rows"
+        noun = rows_noun(report.cost)
         each = f": {weights_words(report.cost.max_rows)}" if report.cost.max_rows else ""
         yield (
             f"The private table has about {value} {noun} ({low} to {high}), the copy {copy}{each}."

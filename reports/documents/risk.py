@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.options import option
+from pqd.deciders.risk.bounds import excess_bound
 from pqd.reports.blocks import (
     PAGE,
     Block,
@@ -43,6 +44,7 @@ from pqd.reports.text.cost import (
     meaning_sentence,
     persons_facts,
     promise,
+    rows_noun,
     spent_cell,
     spent_text,
 )
@@ -169,7 +171,7 @@ def _headline(report: RiskReport) -> tuple[str, str]:
 
 def _tables(report: RiskReport) -> str:
     """Sentence on the sizes of the tables."""
-    noun = "persons" if report.cost.max_rows == 1 else "rows"
+    noun = rows_noun(report.cost)
     held = f", the held-out table {_about(report.held_out_rows)}" if report.held_out_rows else ""
     return (
         f"The private table has {_about(report.rows)} {noun}{held}, the copy "
@@ -227,7 +229,7 @@ def _sentences(report: RiskReport) -> Iterator[str]:
 
 def _declared(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
     """Sentences on what the declared epsilon of the copy bounds."""
-    told, most = (percent_text(math.tanh(float(epsilon) / parts), 1) for parts in (2, 1))
+    told, most = (percent_text(excess_bound(epsilon / parts), 1) for parts in (2, 1))
     yield (
         f"The copy is declared to be made with epsilon {number_text(epsilon)}. Then no attack "
         f"tells with an advantage above {told} whether one person was in the private table, and no "
@@ -248,7 +250,7 @@ def _alpha(report: RiskReport) -> str:
 def _gain(report: RiskReport, attack: AttackFacts) -> str:
     """What an attacker gains, in one sentence."""
     facts = attack.held_out
-    persons = "persons" if report.cost.max_rows == 1 else "rows"
+    persons = rows_noun(report.cost)
     if facts is None:
         return ""
     rate, other = _share(attack.rate), _share(facts.rate)

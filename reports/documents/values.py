@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pqd.reports.blocks import Block, Cell, Column, Group, Lines, Row, Section, Table
 from pqd.reports.documents.shared import lines
 from pqd.reports.models.standings import Standing
+from pqd.reports.text.cost import rows_noun
 from pqd.reports.text.distances import digits_of, figure_text, level_text
 from pqd.reports.text.numbers import number_text, percent_text
 
@@ -65,7 +66,7 @@ def _values_sentences(report: ProfileReport) -> Iterator[str]:
     """Sentence on what noise hides."""
     reach = max((each.reach for each in report.values), default=0)
     number, rows = number_text(reach), report.rows
-    noun = "persons" if report.cost.max_rows == 1 else "rows"
+    noun = rows_noun(report.cost)
     every = f" of the {number_text(round(rows.value))}" if rows and rows.value > reach else ""
     yield f"Values of fewer than about {number}{every} {noun} may be lost and not show here."
 

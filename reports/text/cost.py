@@ -50,6 +50,11 @@ def persons_text(cost: Cost) -> str:
     return f'All rows of one "{cost.unit}" are one person{where}.'
 
 
+def rows_noun(cost: Cost) -> str:
+    """Word for what a run counts: rows, or persons of whom each counts as one row at most."""
+    return "persons" if cost.max_rows == 1 else "rows"
+
+
 def _of_persons(max_rows: int) -> str:
     return f"COUNT is of persons, SUM of persons' totals; elsewhere {weights_words(max_rows)}"
 

@@ -17,7 +17,6 @@ import pytest
 
 import pqd
 from pqd.accounting.zcdp import rho_of
-from pqd.commands import check as check_home
 from pqd.deciders.distances.vector import GaussianVector
 from pqd.engine import histograms as histograms_home
 from pqd.engine import marginals as marginals_home
@@ -27,7 +26,6 @@ from pqd.run.gate import GateCondition
 from tests.privacy.test_privacy_unit import every_value, whole_rows
 from tests.support.tape import Draw, Tape, loss
 
-HOMES = (check_home, means_home)
 MOMENT = pd.Timestamp("2020-02-02")
 # Whole numbers that are no doubles, so that one missing cell rounds a whole column of pandas.
 BIG = 1_750_000_000_000_000_001
@@ -219,9 +217,7 @@ def run(command: Command, table: Any, most: int, folder: Path, heard: Any = None
     tape = Tape(heard)
     unit = {"unit": "pid", "max_rows": most, "ledger": folder / f"{next(NUMBERS)}.sqlite"}
     with pytest.MonkeyPatch.context() as patch:
-        for home in HOMES:
-            name = "SecureNoise" if hasattr(home, "SecureNoise") else "noise_of_run"
-            patch.setattr(home, name, lambda: tape)
+        patch.setattr(means_home, "SecureNoise", lambda: tape)
         return command(table, unit), tape.drawn
 
 
