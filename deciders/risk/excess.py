@@ -60,7 +60,7 @@ class Excess:
         """Estimated excess."""
         return self.private.rate - self.held_out.rate
 
-    @cached_property
+    @property
     def estimate(self) -> ShareEstimate:
         """Excess with its interval: all values that no p-value at half of alpha rejects."""
         if not self._is_known:

@@ -190,7 +190,7 @@ class Attacks(RowMap):
         bins = (np.arange(self.size) >> self._bits) % (len(self.closenesses) + 1)
         return tuple(bins <= place for place in range(len(self.closenesses)))
 
-    @cached_property
+    @property
     def curves(self) -> tuple[Curve, ...]:
         """Curves of the attacks that have one: the sets of outcomes up to each of their points."""
         curves = (Curve("near", self._nearer), Curve("membership", self._closer))
