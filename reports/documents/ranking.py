@@ -258,8 +258,9 @@ def _relations_cell(copy: RankedCopy) -> Cell:
 
 def _relations_sentences(report: RankingReport) -> Iterator[tuple[str, RelationsFacts]]:
     """Sentence on the relations of each copy, with the facts."""
+    epsilon = float(sum(part.epsilon for part in report.budget))
     for copy in report.copies:
-        if copy.relations and (text := relations_sentence(copy.relations)):
+        if copy.relations and (text := relations_sentence(copy.relations, ranked_for=epsilon)):
             parts = (text, relations_remark(copy.relations, copy.columns))
             yield f"{copy.candidate}: {' '.join(filter(None, parts))}", copy.relations
 

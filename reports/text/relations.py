@@ -25,8 +25,12 @@ RELATIONS_KEPT = (
 BETWEEN = "bars run from what shuffled columns would score to what an independent real sample would"
 
 
-def relations_sentence(facts: RelationsFacts) -> str:
-    """Sentence on what is kept, with its interval and verdict, or on why there is no figure."""
+def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None) -> str:
+    """Sentence on what is kept, with its interval and verdict, or on why there is no figure.
+
+    A profile pays only what a larger epsilon adds.  A ranking, which was made at a total epsilon of
+    ``ranked_for``, is drawn anew, and paid in full.
+    """
     if facts.estimate is None or facts.p_value is None:
         return "".join(_without_figure(facts))
     bar = bar_text(facts.bar)
@@ -39,10 +43,18 @@ def relations_sentence(facts: RelationsFacts) -> str:
         return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
     _, low, high = facts.estimate
     ends = interval_text(low, high, 0)
-    times = number_text(math.ceil(10 * (high - low) / WIDEST) / 10, 2)
+    if facts.is_kept:
+        return f"Relations kept: {verdict} ({odds}; {ends} %); {_beside(facts)}."
+    times = math.ceil(10 * (high - low) / WIDEST) / 10
+    price = ""
+    if ranked_for is not None:
+        total = number_text(times * ranked_for, 3)
+        price = (
+            f" ({option(f'--total-epsilon {total}')} costs {total} more: a ranking is drawn anew)"
+        )
     return (
-        f"Relations kept: {f'{verdict} ({odds}), ' if facts.is_kept else ''}not known at this "
-        f"budget ({ends} %); about {times} times the epsilon would tell; {_beside(facts)}."
+        f"Relations kept: not known at this budget ({ends} %); about {number_text(times, 2)} "
+        f"times the epsilon would tell{price}; {_beside(facts)}."
     )
 
 

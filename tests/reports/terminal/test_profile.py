@@ -203,7 +203,14 @@ def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     )
     assert relations_title(more) == "relations kept more than 50 %"
     assert kept_text(more) == "more than 50 %"
-    assert "more than 50 % (p = 0.010), not known" in relations_sentence(more)
+    assert relations_sentence(more).startswith(
+        "Relations kept: more than 50 % (p = 0.010; 55 to 100 %); "
+    )
+    assert (
+        "about 1.6 times the epsilon would tell (--total-epsilon 3.2 costs 3.2 more: a ranking is "
+        "drawn anew);"
+    ) in relations_sentence(wide, ranked_for=2)
+    assert "drawn anew" not in relations_sentence(wide)
     lost = replace(more, estimate=Figure(0.1, 0.0, 0.45), outcome="no")
     assert relations_title(lost) == "relations NOT kept (10 %)"
     text = terminal_text(replace(PLAIN, relations=wide))
