@@ -106,8 +106,9 @@ def audit(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
+    facts = columns.facts(private, [synthetic], unit)
     # Open the table while the modules below are imported.
-    formats = text.read()
+    formats = text.over(facts)
     secret = opened_ahead(private, formats.private)
     copy = formats.table(synthetic, "synthetic")
     people = unit.read()
@@ -119,7 +120,6 @@ def audit(
     from pqd.deciders import SecureNoise
 
     workload, criteria = criteria.of(queries.read(private, synthetic))
-    facts = columns.facts(private, [synthetic], unit)
     if is_gate:
         from pqd.commands.gate import gate_terms, run_query_gate
 

@@ -261,13 +261,13 @@ def compare(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
+    # Files beside several copies may differ, so none is looked for.
+    facts = columns.facts(private, (), unit)
     # Open the table while the modules below are imported.
-    formats = text.read()
+    formats = text.over(facts)
     secret = opened_ahead(private, formats.private)
     _, copies = formats.all(None, tables)
     people = unit.read()
-    # Files beside several copies may differ, so none is looked for.
-    facts = columns.facts(private, (), unit)
     from pqd.deciders import SecureNoise
 
     # This starts to load OpenDP in the background, while the tables are read.

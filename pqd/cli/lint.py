@@ -57,7 +57,7 @@ def lint(
 
     keys = [listed_names([text]) for text in key or []]
     stated = stated_metadata(synthetic, columns.metadata, parse_columns(columns.read()), keys)
-    copy = text.read().table(synthetic, "synthetic")
+    copy = text.read().over(stated[0].metadata.text_format).table(synthetic, "synthetic")
     with stated_threads(threads), progress() as show:
         report = run_lint(copy, stated, rule or (), show)
     targets.finish(report, display)

@@ -366,8 +366,14 @@ class TextOptions:
         """Whether some part of a format is given."""
         return any((self.decimal, self.thousands, self.dates, self.missing))
 
+    def over(self, facts: Facts) -> TextFormats:
+        """Formats as ``read``, with what the file of the facts states beside the options."""
+        from pqd.stated.column_facts import format_of_file
+
+        return self.read().over(format_of_file(facts))
+
     def read(self) -> TextFormats:
-        """Formats of the private table and of the synthetic tables."""
+        """Formats of the private table and of the synthetic tables, as options state them."""
         from pqd.stated.text_formats import parse_text_formats
 
         stated = {

@@ -27,7 +27,6 @@ from pqd.stated.budgets import stated_budgets
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfileReport
-    from pqd.stated.text_formats import TextFormats
 
 
 @with_threads
@@ -96,9 +95,7 @@ def plan(
                 "--sure chooses the epsilon of queries, and a profile has none; give queries (-q), "
                 "or --total-epsilon and --alpha"
             )
-        profile = _profile(
-            synthetic, criteria, marginals, columns, unit, total_epsilon, text.read()
-        )
+        profile = _profile(synthetic, criteria, marginals, columns, unit, total_epsilon, text)
         targets.finish(profile, display)
         return
     if marginals.stated:
@@ -117,11 +114,11 @@ def plan(
     spent = RunBudget.parse(*stated) if any(stated) else None
     if accuracy:
         criteria = replace(criteria, alpha=str(accuracy.alpha))
-    copy = text.read().table(synthetic, "synthetic")
+    facts = columns.facts(None, [synthetic], unit)
+    copy = text.over(facts).table(synthetic, "synthetic")
     workload, criteria = criteria.of(queries.read(synthetic))
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
-    facts = columns.facts(None, [synthetic], unit)
     terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed, planning=True)
     shared = spent if spent and spent.sharing else None
     if spent and not shared:
@@ -149,7 +146,7 @@ def _profile(
     columns: ColumnOptions,
     unit: UnitOptions,
     total_epsilon: str | None,
-    formats: TextFormats,
+    text: TextOptions,
 ) -> ProfileReport:
     """Plan of a profile of the copy alone."""
     from pqd.cli.progress import progress
@@ -166,7 +163,9 @@ def _profile(
         criteria.alpha,
         private_rows=criteria.private_rows,
     )
-    parameters = stated.read(marginals, columns.facts(None, [synthetic], unit), formats)
+    facts = columns.facts(None, [synthetic], unit)
+    formats = text.over(facts)
+    parameters = stated.read(marginals, facts, formats)
     people = unit.read()
     copy = formats.table(synthetic, "synthetic")
     with progress() as show:

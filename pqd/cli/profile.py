@@ -222,14 +222,15 @@ def profile(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
+    facts = columns.facts(private, [synthetic], unit)
     # Open the table while the modules below are imported.
-    formats = text.read()
+    formats = text.over(facts)
     secret = (
         formats.table(private, "private") if dry_run else opened_ahead(private, formats.private)
     )
     copy = formats.table(synthetic, "synthetic")
     people = unit.read()
-    parameters = stated.read(marginals, columns.facts(private, [synthetic], unit), formats)
+    parameters = stated.read(marginals, facts, formats)
     accountant = ledger.accountant(
         private, replaying=display.explains, row_is_person=unit.row_is_person
     )

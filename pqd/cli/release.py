@@ -180,12 +180,13 @@ def release(
         _check(display, targets, ledger, new_file)
         from pqd.engine.tables import opened_ahead
 
+        facts = columns.facts(private, [synthetic], unit)
         # Open the table while the modules below are imported.
-        formats = text.read()
+        formats = text.over(facts)
         secret = opened_ahead(private, formats.private)
         copy = formats.table(synthetic, "synthetic")
         people = unit.read()
-        terms = stated.read(columns.facts(private, [synthetic], unit))
+        terms = stated.read(facts)
         workload = stated.weigh(queries.read(private, synthetic))
         own_options = stated.mechanism_options
         display.selected(workload)

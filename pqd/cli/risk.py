@@ -155,11 +155,12 @@ def risk(
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
+    facts = columns.facts(private, [synthetic], unit)
     # Open the table while the modules below are imported.
-    formats = text.read()
+    formats = text.over(facts)
     secret = opened_ahead(private, formats.private)
     people = unit.read()
-    parameters = stated.read(columns.facts(private, [synthetic], unit))
+    parameters = stated.read(facts)
     explains, alone = display.explains, unit.row_is_person
     accountant = ledger.accountant(private, replaying=explains, row_is_person=alone)
     other = None

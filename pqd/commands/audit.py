@@ -32,6 +32,7 @@ from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.accuracy import Accuracy
 from pqd.stated.budgets import AUTO, stated_budgets
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_stated, scaled, stated_for, with_tolerances
 from pqd.stated.text_formats import StatedFormat, text_formats
@@ -177,20 +178,22 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     budget = None if accuracy else RunBudget.parse(epsilon, total_epsilon, sharing)
     workload = as_queries(() if queries is None else queries)
     workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
+    facts = stated_facts(
+        columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+    )
+    formats = text_formats(text_format, format_of_file(facts))
     criteria = Criteria.of(
         tau=tau,
         alpha=accuracy.alpha if accuracy else alpha,
         mechanism=decider,
         options=decider_options,
-        columns=stated_facts(
-            columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
-        ),
+        columns=facts,
         detail=Detail.CURVES if detailed else Detail.THRESHOLDS,
         outside=outside,
         private_rows=private_rows,
     )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
-    private, synthetic = text_formats(text_format).both(private, synthetic)
+    private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         return run_audit(
             private,

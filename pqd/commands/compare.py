@@ -35,6 +35,7 @@ from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import check_ranking, scaled, stated_for, with_tolerances
 from pqd.stated.text_formats import StatedFormat, text_formats
@@ -197,7 +198,6 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     """
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
-    formats = text_formats(text_format)
     named = columns if columns is not None and not isinstance(columns, Mapping) else None
     stated = columns if isinstance(columns, Mapping) else None
     of_queries = {
@@ -229,6 +229,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         (),
         asks_unit=unit is None and not row_is_person,
     )
+    formats = text_formats(text_format, format_of_file(read))
     if ranks:
         ranking = RankingParameters.parse(
             total_epsilon=0 if total_epsilon is None else total_epsilon,

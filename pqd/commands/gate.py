@@ -64,6 +64,7 @@ from pqd.sql.query import Query
 from pqd.sql.schema import quote_identifier
 from pqd.sql.workload_files import as_queries
 from pqd.stated.budgets import AUTO
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, with_tolerances
 from pqd.stated.text_formats import StatedFormat, text_formats
@@ -150,7 +151,8 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
     facts = stated_facts(
         columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
     )
-    private, synthetic = text_formats(text_format).both(private, synthetic)
+    formats = text_formats(text_format, format_of_file(facts))
+    private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         if queries is None:
             parameters = ProfileParameters.parse(

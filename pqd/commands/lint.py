@@ -74,7 +74,8 @@ def lint(
         facts, keys or metadata that are not understood.
     """
     stated = stated_metadata(synthetic, metadata, parse_columns(columns), keys)
-    synthetic = text_formats(text_format).table(synthetic, "synthetic")
+    formats = text_formats(text_format, stated[0].metadata.text_format)
+    synthetic = formats.table(synthetic, "synthetic")
     with cell_progress() as progress:
         return run_lint(synthetic, stated, rules, progress)
 

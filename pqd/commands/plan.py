@@ -36,6 +36,7 @@ from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries
 from pqd.stated.accuracy import Accuracy
 from pqd.stated.budgets import AUTO, stated_budgets
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, stated_for, with_tolerances
 from pqd.stated.text_formats import StatedFormat, text_formats
@@ -81,14 +82,16 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     """
     workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
     accuracy = Accuracy.parse(sure, at_most, stated_budgets(epsilon, total_epsilon, sharing), alpha)
+    facts = stated_facts(
+        columns, metadata, None, [synthetic], asks_unit=unit is None and not row_is_person
+    )
+    formats = text_formats(text_format, format_of_file(facts))
     criteria = Criteria.of(
         tau=tau,
         alpha=accuracy.alpha if accuracy else alpha,
         mechanism=decider,
         options=decider_options,
-        columns=stated_facts(
-            columns, metadata, None, [synthetic], asks_unit=unit is None and not row_is_person
-        ),
+        columns=facts,
         private_rows=private_rows,
         detail=Detail.CURVES if detailed else Detail.BUDGETS,
     )
@@ -100,7 +103,7 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             criteria = criteria.at(stated.epsilon)
         else:
             budget = stated
-    synthetic = text_formats(text_format).table(synthetic, "synthetic")
+    synthetic = formats.table(synthetic, "synthetic")
     with cell_progress() as progress:
         progress(Step.PLANNING)
         return run_plan(

@@ -41,6 +41,7 @@ from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.means import Means
 from pqd.sql.schema import fold_case
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.text_formats import StatedFormat, text_formats
 
@@ -157,7 +158,10 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         As ``pqd.audit``.  ParameterError also if less than a fifth of the distances can be decided;
         the message says what would do.
     """
-    formats = text_formats(text_format)
+    stated = stated_facts(
+        facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+    )
+    formats = text_formats(text_format, format_of_file(stated))
     parameters = ProfileParameters.parse(
         total_epsilon=total_epsilon,
         tau=tau,
@@ -170,9 +174,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         target=target,
         delta=delta,
         alpha=alpha,
-        facts=stated_facts(
-            facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
-        ),
+        facts=stated,
         copy_epsilon=copy_epsilon,
         anyway=anyway,
         relations=relations,

@@ -51,6 +51,7 @@ from pqd.sql.predicate import atoms
 from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
 from pqd.stated.budgets import AUTO, LARGE_DELTA, total_budget
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.mechanism_options import NO_OPTIONS, MechanismOptions, read_mechanism_options
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import with_weights
@@ -142,21 +143,23 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
         the same release again costs nothing.
     """
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
+    facts = stated_facts(
+        columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+    )
+    formats = text_formats(text_format, format_of_file(facts))
     # A release has no tolerance: ``tau`` is needed for ``Parameters`` and is not used.
     parameters = Parameters.parse(
         tau=1,
         epsilon=total_budget(total_epsilon),
         alpha=alpha,
         mechanism=mechanism,
-        columns=stated_facts(
-            columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
-        ),
+        columns=facts,
     )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     options = read_mechanism_options(mechanism, mechanism_options)
     workload = with_weights(as_queries(queries), weights)
     target = None if table is None else check_new(table)
-    private, synthetic = text_formats(text_format).both(private, synthetic)
+    private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         return run_release(
             private,
@@ -286,18 +289,19 @@ def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
             f"{spec.path.name} has no [release]; add [release] with total_epsilon = 1, "
             'queries = "queries.sql"'
         )
+    facts = facts_of(spec)
     parameters = Parameters.parse(
         tau=1,
         epsilon=section.total_epsilon,
         alpha=section.alpha,
         mechanism=section.mechanism,
-        columns=facts_of(spec),
+        columns=facts,
     )
     accountant = accountant_of(spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset)
     with paths_as_written(spec):
         tables = (
-            open_source(spec.private, "private"),
-            open_source(spec.synthetic[section.synthetic], "synthetic"),
+            open_source(spec.private, "private", facts),
+            open_source(spec.synthetic[section.synthetic], "synthetic", facts),
         )
         files = [file for table in tables for file in table.files]
         queries = as_queries(read_queries(section.queries.path, files))

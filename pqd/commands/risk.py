@@ -31,6 +31,7 @@ from pqd.run.execution import measure, quote_sets
 from pqd.run.means import Means
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import fold_case
+from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.text_formats import StatedFormat, text_formats
 
@@ -124,6 +125,10 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     PqdError
         As ``pqd.audit``.
     """
+    stated = stated_facts(
+        facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
+    )
+    formats = text_formats(text_format, format_of_file(stated))
     parameters = RiskParameters.parse(
         total_epsilon=total_epsilon,
         tau=tau,
@@ -133,9 +138,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         known=known,
         attacks=attacks,
         copy_epsilon=copy_epsilon,
-        facts=stated_facts(
-            facts, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
-        ),
+        facts=stated,
     )
     people = privacy_unit(unit, 1, row_is_person=row_is_person)
 
@@ -144,7 +147,6 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
 
     own = means(private, dataset)
     other = None if held_out is None else means(held_out, held_out_dataset)
-    formats = text_formats(text_format)
     with cell_progress() as progress:
         return run_risk(
             formats.table(private, "private"),

@@ -125,9 +125,9 @@ class BoundChecks:
         self.broken: dict[str, PqdError] = {}
         self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
-        private = open_source(spec.private, "private")
-        self.private = dry_table(private) if dry_run else private
         self._columns = facts_of(spec)
+        private = open_source(spec.private, "private", self._columns)
+        self.private = dry_table(private) if dry_run else private
         queries = [each for each in self.checks if each.check.sql]
         others = [each for each in self.checks if not each.check.sql]
         self._queries = {each.id: self._requests(each) for each in queries}
@@ -152,7 +152,7 @@ class BoundChecks:
         """Synthetic table, or the error that says why it cannot be used."""
         try:
             with paths_as_written(self._spec):
-                table = open_source(self._spec.synthetic[name], "synthetic")
+                table = open_source(self._spec.synthetic[name], "synthetic", self._columns)
                 tables = SyntheticTables([table], self.private)
                 check_separation(tables, accountant, self._mentioned(), self.unit)
         except NotPublicError:

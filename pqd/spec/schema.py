@@ -142,8 +142,8 @@ TEXT_FORMAT = (
     Key("decimal", one_of(*DECIMALS), "Sign before the decimals of numbers.", 'decimal = ","'),
     Key(
         "thousands",
-        one_of(*THOUSANDS),
-        "Sign between the thousands of numbers; none if left out.",
+        one_of(*THOUSANDS, ""),
+        "Sign between the thousands of numbers; none if it is empty or left out.",
         'thousands = "."',
     ),
     Key(

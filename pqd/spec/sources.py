@@ -15,7 +15,7 @@ from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
 from pqd.spec import Source, Spec
-from pqd.stated.column_facts import Facts
+from pqd.stated.column_facts import Facts, format_of_file
 from pqd.stated.metadata_files import stated_facts
 
 
@@ -112,9 +112,10 @@ def _spellings(source: Source) -> list[tuple[str, str]]:
     return sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
 
 
-def open_source(source: Source, role: Role) -> Table:
-    """Open a table under the name that the spec gives it."""
-    return replace(open_table(source.path, role, source.text_format), label=label_of(source))
+def open_source(source: Source, role: Role, facts: Facts) -> Table:
+    """Open a table under the name that the spec gives it, in the format of spec and facts."""
+    text_format = format_of_file(facts).under(source.text_format)
+    return replace(open_table(source.path, role, text_format), label=label_of(source))
 
 
 def label_of(source: Source) -> str:

@@ -31,7 +31,13 @@ from pqd.planning.table_separation import check_other_places, check_separation
 from pqd.spec.metadata_template import metadata_template
 from pqd.spec.suggested_checks import Sizes, number_queries, suggested_checks, unjudged
 from pqd.sql.schema import Kind, Schema, fold_case, quote_identifier
-from pqd.stated.column_facts import Facts, cells_of_facts, stated_kinds, unknown_column
+from pqd.stated.column_facts import (
+    Facts,
+    cells_of_facts,
+    format_of_file,
+    stated_kinds,
+    unknown_column,
+)
 from pqd.stated.metadata_files import stated_facts
 from pqd.stated.text_formats import TextFormats
 
@@ -179,9 +185,9 @@ def spec_template(  # noqa: PLR0913 - the facts of a first spec
         If the synthetic table cannot be read, or if a path cannot be written as text.
     """
     formats = formats or TextFormats()
-    copy = formats.table(synthetic, "synthetic")
     made = metadata is not None and not metadata.exists()
     stated = stated_facts(columns, None if made else metadata, private, ())
+    copy = formats.over(format_of_file(stated)).table(synthetic, "synthetic")
     facts = _copy_facts(private, synthetic, copy, gate, private_rows, stated, unit)
     # A file of facts states its kinds itself.
     own = set(map(fold_case, columns or ()))

@@ -23,6 +23,7 @@ from pqd.errors import QueryError, for_all
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case, unquoted
 from pqd.sql.select import statements
+from pqd.stated.text_formats import FileFormat
 
 # Bounds that a caller takes from the synthetic table.
 COPY_BOUNDS = "copy"
@@ -158,6 +159,7 @@ class FileFacts(dict[str, ColumnFacts]):
 
     ``notes`` say where they come from.  ``persons`` are columns whose values may be persons.
     ``cells_of_file`` are the names, in small letters, of columns whose cells the file gives.
+    ``text_format`` is the format of cells that the file states.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class FileFacts(dict[str, ColumnFacts]):
         of_file: Facts,
         notes: Iterable[Note] = (),
         persons: Iterable[str] = (),
+        text_format: FileFormat | None = None,
     ) -> None:
         """Join the facts; a stated fact goes before the file's fact of the same sort.
 
@@ -175,6 +178,7 @@ class FileFacts(dict[str, ColumnFacts]):
             If a stated step does not fit the bounds of the file.
         """
         self.notes, self.persons = tuple(notes), tuple(persons)
+        self.text_format = text_format or FileFormat()
         self.cells_of_file: set[str] = set()
         super().__init__(stated)
         names = {fold_case(name): name for name in stated}
@@ -210,6 +214,14 @@ def cells_of_facts(facts: Facts) -> dict[str, StatedCells]:
 def fact_notes(facts: Facts) -> tuple[Note, ...]:
     """Notes on the file that some of the facts come from."""
     return facts.notes if isinstance(facts, FileFacts) else ()
+
+
+def format_of_file(facts: Facts) -> FileFormat:
+    """Format of cells in the file that some of the facts come from; the usual one without a file.
+
+    A run reads both tables in it, as ``text_formats`` joins it with a stated format.
+    """
+    return facts.text_format if isinstance(facts, FileFacts) else FileFormat()
 
 
 def parse_columns(columns: StatedColumns | None) -> Facts:

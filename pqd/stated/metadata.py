@@ -1,7 +1,7 @@
 """Metadata of a table in a file: metadata of SDV, or a schema of Frictionless; all of it public.
 
-Kinds, keys, ranges, lists of values and forms of values are read.  Other facts, such as patterns of
-texts, are named in ``Metadata.unread``.  A message names the place of a mistake in the file:
+Kinds, keys, ranges, lists of values and formats of cells are read.  Other facts, such as patterns
+of texts, are named in ``Metadata.unread``.  A message names the place of a mistake in the file:
 ``columns.age.range_min``.  Formats: docs.sdv.dev (metadata), specs.frictionlessdata.io (table
 schema).
 """
@@ -22,6 +22,7 @@ from typing import Any
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import as_float, exact
 from pqd.deciders.names import pasted
+from pqd.engine.reading.text_format import DECIMALS, THOUSANDS, TextFormat
 from pqd.paths import usable
 from pqd.sql.schema import Kind, fold_case
 from pqd.stated.column_facts import (
@@ -32,6 +33,8 @@ from pqd.stated.column_facts import (
     StatedCells,
     check_lattice,
 )
+from pqd.stated.joined_formats import DAYS, is_form, joined_format
+from pqd.stated.text_formats import FileFormat
 
 _FORMS = (
     "metadata of SDV for one table (METADATA_SPEC_VERSION) or a table schema of Frictionless "
@@ -50,8 +53,8 @@ _SCHEMA_KINDS: Mapping[str, Kind | None] = {
 }
 _CONSTRAINTS = {"required", "unique", "minimum", "maximum", "enum"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Days are read in this form; days of other forms are texts.
-_DAYS = "%Y-%m-%d"
+# Keys of a field that change how its cells are written, and are not read.
+_UNREAD_KEYS = ("bareNumber", "trueValues", "falseValues", "missingValues")
 _USUAL_FORMATS = {None, "default", "any"}
 # Larger floats are written with an exponent.
 _LARGE = 1e15
@@ -138,17 +141,17 @@ class Metadata:
     """Stated facts of a table: its columns and keys.
 
     ``complete`` says that the table has no other column.  ``unread`` names facts that were not
-    read, such as ``the pattern of zip``.  ``missing`` are texts that stand for no value, besides
-    the empty text.  ``persons`` are columns whose values may be persons: keys and identifiers.
-    ``ranged`` says that SDV may have taken ranges and values from a table that it has seen.
-    ``label`` is the name of the file.
+    read, such as ``the pattern of zip``.  ``missing`` are all texts that stand for no value, and
+    None if they are not stated.  ``persons`` are columns whose values may be persons: keys and
+    identifiers.  ``ranged`` says that SDV may have taken ranges and values from a table that it has
+    seen.  ``label`` is the name of the file.
     """
 
     columns: Mapping[str, StatedColumn] = field(default_factory=dict)
     keys: tuple[tuple[str, ...], ...] = ()
     complete: bool = False
     unread: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
     persons: tuple[str, ...] = ()
     ranged: bool = False
     label: str = field(default="", compare=False)
@@ -174,6 +177,18 @@ class Metadata:
             columns[own] = stated
         every = dict.fromkeys((*self.keys, *map(tuple, keys)))
         return replace(self, columns=columns, keys=tuple(every))
+
+    @property
+    def text_format(self) -> FileFormat:
+        """Format of cells that the columns state together, and where they contradict each other."""
+        columns = self.columns.values()
+        return joined_format(
+            [(each.decimal, each.place) for each in columns],
+            [(each.thousands, each.place) for each in columns],
+            [(each.dates or DAYS, each.place) for each in columns if each.kind is Kind.TIME],
+            self.missing,
+            self.label,
+        )
 
     @property
     def facts(self) -> dict[str, ColumnFacts]:
@@ -391,7 +406,7 @@ def _sdv_column(name: str, node: _Node, unread: list[str]) -> StatedColumn:
     if sdtype not in _SDV_TYPES and (near := get_close_matches(sdtype, _SDV_TYPES, 1, _NEAR)):
         raise node["sdtype"].wrong(f"did you mean {near[0]}?")
     kind, dates = _SDV_KINDS.get(sdtype), node["datetime_format"].text()
-    if kind is Kind.TIME and dates is not None and not dates.startswith(_DAYS):
+    if kind is Kind.TIME and not is_form(dates or DAYS):
         kind = None
         unread.append(f"the datetime_format of {name}")
     made_up = node["pii"].flag() if node["pii"].value is not None else sdtype not in _SDV_TYPES
@@ -423,7 +438,7 @@ def _of_schema(table: _Node) -> Metadata:
         nodes[name] = node
     _check_names(nodes)
     columns = {name: _schema_column(name, node, unread) for name, node in nodes.items()}
-    missing = _missing(table["missingValues"], unread)
+    missing = _missing(table["missingValues"])
     key = _key(table["primaryKey"], columns) if table["primaryKey"].value else ()
     return Metadata(
         columns=columns,
@@ -435,19 +450,37 @@ def _of_schema(table: _Node) -> Metadata:
     )
 
 
-def _missing(node: _Node, unread: list[str]) -> tuple[str, ...]:
-    """Texts that stand for no value, besides the empty text."""
+def _missing(node: _Node) -> tuple[str, ...] | None:
+    """All texts that stand for no value, in place of the usual ones; None for the default."""
     if node.value is None:
-        return ()
+        return None
     texts = [
         # Since its second version a schema may give each of them a label.
         (each["value"] if isinstance(each.value, Mapping) else each).text() or ""
         for each in node.listed()
     ]
-    missing = tuple(text for text in dict.fromkeys(texts) if text)
-    if missing:
-        unread.append("missingValues")
+    if not any(texts):
+        return None
+    # The empty text sets the usual texts aside.
+    missing = tuple(dict.fromkeys(("", *texts)))
+    try:
+        TextFormat(missing=missing)
+    except ParameterError as error:
+        raise node.error(f"is not understood: {error}") from None
     return missing
+
+
+def _signs(node: _Node, written: str | None) -> tuple[str | None, str | None]:
+    """Sign of decimals of a field, which is a point by default, and its sign of thousands."""
+    decimal = node["decimalChar"].text() or DECIMALS[0] if written == "number" else None
+    thousands = node["groupChar"].text() or None if written in {"number", "integer"} else None
+    for sign, key, allowed in (
+        (decimal, "decimalChar", DECIMALS),
+        (thousands, "groupChar", THOUSANDS),
+    ):
+        if sign is not None and sign not in allowed:
+            raise node[key].wrong(f"write {' or '.join(map(json.dumps, allowed))}")
+    return decimal, thousands
 
 
 def _schema_column(name: str, node: _Node, unread: list[str]) -> StatedColumn:
@@ -457,12 +490,11 @@ def _schema_column(name: str, node: _Node, unread: list[str]) -> StatedColumn:
     kind = _SCHEMA_KINDS.get(written or "any")
     if written in {"date", "datetime"} and node["format"].value not in _USUAL_FORMATS:
         dates = node["format"].text()
-        if not str(dates).startswith(_DAYS):
+        if not is_form(dates or ""):
             kind = None
             unread.append(f"the format of {name}")
-    decimal, thousands = node["decimalChar"].text(), node["groupChar"].text()
-    if written in {"number", "integer"} and (decimal not in {None, "."} or thousands):
-        unread.append(f"decimalChar and groupChar of {name}")
+    decimal, thousands = _signs(node, written)
+    unread += [f"the {key} of {name}" for key in _UNREAD_KEYS if node[key].value is not None]
     constraints = node["constraints"]
     if constraints.value is None:
         constraints = _Node({}, constraints.place)
@@ -520,7 +552,7 @@ def _with_values(
     values, of_texts = tuple(_written(each.value) for each in items), column.dates is not None
     if column.kind is Kind.NUMBER:
         for each in items:
-            _number_at(each)
+            _number_at(each, column)
     elif {value.lower() for value in values} <= {"true", "false"}:
         of_texts = True
     elif isinstance(items[0].value, str):
@@ -574,9 +606,14 @@ def _written(value: object) -> str:
     return str(value)
 
 
-def _number_at(node: _Node) -> float:
-    """Number at a place, perhaps written as a text; ParameterError for any other value."""
+def _number_at(node: _Node, column: StatedColumn) -> float:
+    """Number at a place, perhaps written as a text; ParameterError for any other value.
+
+    The text ``1.000`` may be a thousand in a column with signs of its own, so it is refused.
+    """
     value = node.value
+    if isinstance(value, str) and (column.thousands or column.decimal == ","):
+        raise node.wrong("write a number without quotes, such as 1234.5")
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             number = float(exact(value))
@@ -592,9 +629,9 @@ def _time_at(node: _Node, form: str | None) -> datetime:
     """Day or time at a place, in the stated form or as 2020-12-31."""
     text = node.text() or ""
     with suppress(ValueError):
-        return datetime.fromisoformat(text)
+        return datetime.strptime(text, form or DAYS).replace(tzinfo=UTC)
     with suppress(ValueError):
-        return datetime.strptime(text, form or _DAYS).replace(tzinfo=UTC)
+        return datetime.fromisoformat(text)
     raise node.wrong("write a day as 2020-12-31" + (f", or in the form {form}" if form else ""))
 
 
@@ -608,7 +645,11 @@ def _with_range(column: StatedColumn, low: _Node, high: _Node, *, is_time: bool)
             f"is of a column of kind {column.kind}, which has no range; remove it"
         )
     ends = [
-        None if end.value is None else _time_at(end, column.dates) if is_time else _number_at(end)
+        None
+        if end.value is None
+        else _time_at(end, column.dates)
+        if is_time
+        else _number_at(end, column)
         for end in (low, high)
     ]
     ranged = _ranged(replace(column, of_texts=column.of_texts or is_time), *ends)

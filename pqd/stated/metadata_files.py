@@ -65,7 +65,7 @@ def stated_facts(
     if not notes:
         return own
     persons = metadata_.persons if asks_unit else ()
-    return FileFacts(own, metadata_.facts, notes, persons)
+    return FileFacts(own, metadata_.facts, notes, persons, metadata_.text_format)
 
 
 def table_metadata(

@@ -1,13 +1,16 @@
-"""Text formats as a caller states them: one for both tables, or one for each."""
+"""Text formats as a caller states them: one for both tables, or one for each.
+
+A file of metadata may state fields of a format, too; a field that the caller states goes before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pqd.deciders.errors import ParameterError
-from pqd.engine.reading.text_format import FIELDS, USUAL, TextFormat
+from pqd.engine.reading.text_format import FIELDS, USUAL, Field, TextFormat
 
 if TYPE_CHECKING:
     from pqd.engine.tables import Role, Table
@@ -16,6 +19,38 @@ ROLES: tuple[Literal["private"], Literal["synthetic"]] = ("private", "synthetic"
 # What a caller of Python may state: one format, or one for each role.
 StatedFormat = TextFormat | Mapping[str, TextFormat] | None
 _LISTS = ("dates", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """Format that a file of metadata states by its columns; ``label`` is the name of the file.
+
+    A table has one format.  ``conflicts`` say, of a field that the columns of the file state in
+    different ways, which columns differ and what a caller can do.
+    """
+
+    text_format: TextFormat = USUAL
+    conflicts: Mapping[Field, str] = field(default_factory=dict)
+    label: str = ""
+
+    def under(self, stated: TextFormat) -> TextFormat:
+        """Format with the stated fields, and where none is stated with those of the file.
+
+        Raises
+        ------
+        ParameterError
+            If the columns of the file differ in a field that is not stated, or if a stated sign
+            contradicts the file.
+        """
+        for name, conflict in self.conflicts.items():
+            if getattr(stated, name) is None:
+                raise ParameterError(f"metadata {self.label}: {conflict}")
+        try:
+            return stated.over(self.text_format)
+        except ParameterError as error:
+            raise ParameterError(
+                f"metadata {self.label} and the stated signs contradict each other: {error}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +74,10 @@ class TextFormats:
         if given is None or text_format == USUAL:
             return given
         return _opened(given, role, text_format)
+
+    def over(self, file: FileFormat) -> TextFormats:
+        """Formats with those fields of the file that are not stated; errors as ``under``."""
+        return TextFormats(file.under(self.private), file.under(self.synthetic))
 
     def both(self, private: object, synthetic: object) -> tuple[object, object]:
         """Private and synthetic table, as ``table``."""
@@ -64,14 +103,18 @@ def _opened(given: object, role: Role, text_format: TextFormat) -> Table:
     return open_table(given, role, text_format)
 
 
-def text_formats(stated: StatedFormat) -> TextFormats:
-    """Formats that a caller of Python states.
+def text_formats(stated: StatedFormat, file: FileFormat) -> TextFormats:
+    """Formats that a caller of Python states, joined with that of a file of metadata.
 
     Raises
     ------
     ParameterError
-        If it is neither a format nor a mapping of roles to formats.
+        If it is neither a format nor a mapping of roles to formats, or as ``FileFormat.under``.
     """
+    return _parsed(stated).over(file)
+
+
+def _parsed(stated: StatedFormat) -> TextFormats:
     if stated is None:
         return TextFormats()
     if isinstance(stated, TextFormat):

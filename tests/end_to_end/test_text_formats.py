@@ -35,7 +35,7 @@ from pqd.errors import BudgetError, ParameterError
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.parameters import Parameters
 from pqd.sql.workload_files import as_queries
-from pqd.stated.text_formats import text_formats
+from pqd.stated.text_formats import FileFormat, text_formats
 
 ROWS = 400
 NAMES = ("Age", " Cost ", "Born", "Admitted", "Ward")
@@ -146,7 +146,7 @@ def tables(folder: Path, private: str, copy: str) -> tuple[object, object]:
         role: pqd.TextFormat() if name == "iso" else GERMAN
         for role, name in (("private", private), ("synthetic", copy))
     }
-    return text_formats(formats).both(*paths)
+    return text_formats(formats, FileFormat()).both(*paths)
 
 
 WRITTEN = [
@@ -222,7 +222,7 @@ def test_thousands_and_codes_of_a_corrected_copy_are_what_they_were(tmp_path: Pa
     private = written(tmp_path / "private.csv", "pay", ("1.250" for _ in range(90)))
     target = tmp_path / "corrected.parquet"
     terms = Parameters.parse(tau=1, epsilon=1, alpha="0.05")
-    given = text_formats(pqd.TextFormat(",", ".")).both(private, copy)
+    given = text_formats(pqd.TextFormat(",", "."), FileFormat()).both(private, copy)
     query = as_queries("SELECT COUNT(*) FROM D WHERE pay > 1000")
     run_release(*given, query, terms, SimulatedNoise(7), table=target)
     made = pd.read_parquet(target)
@@ -408,7 +408,9 @@ def test_another_reading_asks_anew_of_the_same_data_set(tmp_path: Path) -> None:
 
     def audit(private: Path, stated: pqd.TextFormat | None, limit: int = 2) -> Any:
         accountant = Accountant(ledger, Budget(Fraction(limit)))
-        given = text_formats({"private": stated} if stated else None).both(private, copy)
+        given = text_formats({"private": stated} if stated else None, FileFormat()).both(
+            private, copy
+        )
         return run_audit(*given, query, terms, SimulatedNoise(1), accountant=accountant)
 
     german = pqd.TextFormat(",")

@@ -68,12 +68,11 @@ def test_metadata_of_sdv(nested: bool) -> None:
             ),
             "bed": StatedColumn(kind=Kind.NUMBER),
             "since": StatedColumn(kind=Kind.TIME, dates="%Y-%m-%d"),
-            "born": StatedColumn(dates="%d.%m.%Y"),
+            "born": StatedColumn(kind=Kind.TIME, dates="%d.%m.%Y"),
             "flag": StatedColumn(kind=Kind.BOOLEAN),
         },
         keys=(("id",), ("mail",), ("ward", "bed")),
         complete=True,
-        unread=("the datetime_format of born",),
         persons=("id",),
         ranged=True,
     )
@@ -95,8 +94,8 @@ def test_schema_of_frictionless(nested: bool) -> None:
         },
         keys=(("age", "sex"),),
         complete=True,
-        unread=("the pattern of zip", "missingValues"),
-        missing=("NA",),
+        unread=("the pattern of zip",),
+        missing=("", "NA"),
     )
 
 

@@ -6,6 +6,7 @@ broken twin must fail here.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,9 @@ from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import open_table
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema
+from pqd.stated.column_facts import format_of_file
+from pqd.stated.metadata_files import stated_facts
+from pqd.stated.text_formats import TextFormats, text_formats
 
 SCHEMA: Schema = {"n": Kind.NUMBER, "d": Kind.TIME, "t": Kind.TEXT}
 CONDITIONS = (
@@ -41,6 +45,18 @@ FORMATS = (
     TextFormat(",", ".", ("%d.%m.%Y", "%d.%m.%y"), ("k.A.",)),
     TextFormat(thousands=",", dates=("%m/%d/%Y",), missing=("", "x")),
 )
+# Formats that files of metadata state.
+FILES: dict[str, dict[str, Any]] = {
+    "frictionless": {
+        "fields": [
+            {"name": "n", "type": "number", "decimalChar": ",", "groupChar": "."},
+            {"name": "d", "type": "date", "format": "%d.%m.%Y"},
+            {"name": "t", "type": "string"},
+        ],
+        "missingValues": ["", "x"],
+    },
+    "sdv": {"columns": {"d": {"sdtype": "datetime", "datetime_format": "%m/%d/%Y"}}},
+}
 Row = tuple[str, ...]
 
 
@@ -73,6 +89,31 @@ def interplay(text_format: TextFormat, folder: Path) -> int:
 @pytest.mark.parametrize("text_format", FORMATS)
 def test_each_row_is_read_by_itself(text_format: TextFormat, tmp_path: Path) -> None:
     assert interplay(text_format, tmp_path) == 0
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_row_is_read_by_itself_in_the_format_of_a_file(name: str, tmp_path: Path) -> None:
+    file = format_of_file(stated_facts(None, FILES[name], None, ()))
+    stated = text_formats(None, file).private
+    assert stated != TextFormat()
+    assert interplay(stated, tmp_path) == 0
+
+
+def test_a_file_beside_the_private_table_states_no_format(tmp_path: Path) -> None:
+    """Such a file may have been made from private rows, even where the copy lies beside it."""
+    private, copy = tmp_path / "private.csv", tmp_path / "copy.csv"
+    for table in (private, copy):
+        table.write_text("n;d;t\n1,5;01.02.2000;a\n", encoding="utf-8")
+        file = table.with_name(f"{table.stem}.metadata.json")
+        file.write_text(json.dumps(FILES["frictionless"]), encoding="utf-8")
+    facts = stated_facts(None, None, private, [copy])
+    assert text_formats(None, format_of_file(facts)) == TextFormats()
+    released = tmp_path / "released"
+    released.mkdir()
+    moved = copy.rename(released / "copy.csv")
+    assert text_formats(None, format_of_file(stated_facts(None, None, private, [moved]))) == (
+        TextFormats()
+    )
 
 
 def sniffed_numbers(sql: Any, values: pa.Array, kind: Kind, text_format: TextFormat | None) -> Any:

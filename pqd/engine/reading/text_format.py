@@ -38,12 +38,16 @@ FIELDS: tuple[Field, ...] = ("decimal", "thousands", "dates", "missing")
 class TextFormat:
     """Format of the cells of a delimited file; JSON lines have its days and missing cells alone.
 
+    A field that is None is not stated: a file of facts may state it, and otherwise it is the usual
+    one.
+
     Attributes
     ----------
     decimal
-        Sign before the decimals of a number, ``.`` or ``,``.
+        Sign before the decimals of a number, ``.`` (the usual one) or ``,``.
     thousands
-        Sign between the thousands of a number, such as ``.`` or a blank; None if there is none.
+        Sign between the thousands of a number, such as ``.`` or a blank; an empty text if there is
+        none, as is usual.
     dates
         Forms of days and times, such as ``%d.%m.%Y`` or ``%d.%m.%Y %H:%M``.  The first form that
         fits reads a cell, and forms with two digits of a year come first.  ISO (1980-12-24) is read
@@ -53,51 +57,69 @@ class TextFormat:
         usual ones aside.  An empty cell is missing in any case.
     """
 
-    decimal: str = "."
+    decimal: str | None = None
     thousands: str | None = None
-    dates: Sequence[str] = ()
-    missing: Sequence[str] = ()
+    dates: Sequence[str] | None = None
+    missing: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Take a list or a single text for a tuple; ParameterError for what cannot be a format."""
         for name in ("dates", "missing"):
-            stated = getattr(self, name)
+            if (stated := getattr(self, name)) is None:
+                continue
             texts = (stated,) if isinstance(stated, str) else stated
             if not isinstance(texts, Iterable) or isinstance(texts, Mapping):
                 raise ParameterError(f"{name} {stated!r} is not understood; give a list of texts")
             object.__setattr__(self, name, tuple(dict.fromkeys(texts)))
-        object.__setattr__(self, "thousands", self.thousands or None)
-        if self.decimal not in DECIMALS:
+        if self.decimal is not None and self.decimal not in DECIMALS:
             raise ParameterError(f"the decimal sign is {self.decimal!r}; it must be . or ,")
-        if self.thousands is not None and self.thousands not in THOUSANDS:
+        if self.thousands and self.thousands not in THOUSANDS:
             raise ParameterError(
                 f"the sign of thousands is {self.thousands!r}; it must be . or , or ' or a blank"
             )
-        if self.thousands == self.decimal:
+        if self.thousands == self.sign:
             raise ParameterError(
-                f"{self.decimal!r} cannot stand both before decimals and between thousands; "
+                f"{self.sign!r} cannot stand both before decimals and between thousands; "
                 f"write 1234.5 as {option('--decimal .')} and 1.234,5 as "
                 f"{option('--decimal , --thousands .')}"
             )
-        for form in self.dates:
+        for form in self.dates or ():
             _check_form(form)
-        _check_missing(self.missing)
+        _check_missing(self.missing or ())
+
+    @property
+    def sign(self) -> str:
+        """Sign before the decimals of a number."""
+        return self.decimal or DECIMALS[0]
 
     @property
     def reads_numbers(self) -> bool:
         """Whether numbers are written in another way than 1234.5."""
-        return self.decimal != "." or self.thousands is not None
+        return self.sign != DECIMALS[0] or bool(self.thousands)
 
     @property
     def missing_texts(self) -> tuple[str, ...]:
         """All texts that mean a missing cell, but the empty text."""
-        usual = () if "" in self.missing else USUAL_MISSING
-        return tuple(dict.fromkeys((*usual, *filter(None, self.missing))))
+        stated = self.missing or ()
+        usual = () if "" in stated else USUAL_MISSING
+        return tuple(dict.fromkeys((*usual, *filter(None, stated))))
 
     @property
     def without_numbers(self) -> TextFormat:
         """Format of a table whose numbers have a form of their own, as those of JSON."""
-        return replace(self, decimal=".", thousands=None)
+        return replace(self, decimal=None, thousands=None)
+
+    def over(self, other: TextFormat) -> TextFormat:
+        """Format whose fields that are not stated are those of another format.
+
+        Raises
+        ------
+        ParameterError
+            If the sign of decimals would also be that of thousands.
+        """
+        stated = {name: getattr(self, name) for name in FIELDS}
+        own = {name: value for name, value in stated.items() if value is not None}
+        return replace(other, **own) if own else other
 
     def number_sql(self, text: str) -> str:
         """SQL of a ``text`` with a number, written as 1234.5; NULL for a number in another way."""
@@ -105,12 +127,12 @@ class TextFormat:
             return text
         digits = "[0-9]+"
         plain = text
-        if self.thousands is not None:
+        if self.thousands:
             digits = f"([0-9]{{1,3}}([{self.thousands}][0-9]{{3}})+|[0-9]+)"
             plain = f"replace({plain}, {_quoted(self.thousands)}, '')"
-        if self.decimal != ".":
-            plain = f"replace({plain}, {_quoted(self.decimal)}, '.')"
-        sign = f"[{self.decimal}]"
+        if self.sign != ".":
+            plain = f"replace({plain}, {_quoted(self.sign)}, '.')"
+        sign = f"[{self.sign}]"
         number = rf"\s*[+-]?({digits}({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?\s*"
         return (
             f"CASE WHEN regexp_full_match({text}, {_quoted(number)}) THEN {plain} "
@@ -137,7 +159,7 @@ class TextFormat:
         plain = [] if kind == Kind.TEXT else sorted(USUAL_MISSING)
         parts = [] if missing == plain else [f"missing {missing}"]
         if kind == Kind.NUMBER and self.reads_numbers:
-            parts.append(f"decimal {self.decimal!r} thousands {self.thousands!r}")
+            parts.append(f"decimal {self.sign!r} thousands {self.thousands or None!r}")
         if kind == Kind.TIME and self.dates:
             parts.append(f"dates {list(self.dates)}")
         return "".join(f", {part}" for part in parts)

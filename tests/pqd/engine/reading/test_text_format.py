@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pqd.deciders.errors import ParameterError
 from pqd.engine.reading.text_format import USUAL, USUAL_MISSING, TextFormat
 from pqd.sql.schema import Kind
-from pqd.stated.text_formats import TextFormats, parse_text_formats, text_formats
+from pqd.stated.text_formats import FileFormat, TextFormats, parse_text_formats, text_formats
 from tests.support.drawing import examples
 
 
@@ -92,11 +92,11 @@ def test_options_are_of_both_tables_or_of_one() -> None:
     assert one == TextFormats(TextFormat(",", missing=("",)), TextFormat(missing=("-1",)))
     with pytest.raises(ParameterError, match="--decimal is stated twice for the private table"):
         parse_text_formats({"decimal": [",", "."]})
-    assert text_formats(both.private) == both
-    assert text_formats({"private": both.private}) == TextFormats(both.private)
+    assert text_formats(both.private, FileFormat()) == both
+    assert text_formats({"private": both.private}, FileFormat()) == TextFormats(both.private)
     for wrong in (7, {"copy": USUAL}, {"private": ","}):
         with pytest.raises(ParameterError, match="text_format"):
-            text_formats(wrong)  # type: ignore[arg-type]
+            text_formats(wrong, FileFormat())  # type: ignore[arg-type]
 
 
 def test_a_key_says_how_a_kind_is_read_only_where_it_matters() -> None:
