@@ -24,7 +24,8 @@ from pqd.planning.query_warnings import header_warnings
 from pqd.reports.models.lint import Finding, LintedColumn
 from pqd.sql.query import Query
 from pqd.sql.schema import Kind, fold_case
-from pqd.stated.metadata import Metadata, StatedColumn
+from pqd.stated.metadata import Metadata
+from pqd.stated.stated_column import StatedColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

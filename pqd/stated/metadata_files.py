@@ -26,12 +26,18 @@ from pqd.stated.column_facts import (
     StatedColumns,
     parse_columns,
 )
-from pqd.stated.metadata import Metadata, parse_metadata, read_metadata
+from pqd.stated.json_document import FORMS, Node, read_json
+from pqd.stated.metadata import Metadata
+from pqd.stated.sdv_metadata import sdv_metadata
+from pqd.stated.table_schema import schema_metadata
 
 # Path of a file of metadata, or its content.
 MetadataFile: TypeAlias = str | Path | Mapping[str, Any]
 # End of the name of the file beside a copy: adult.metadata.json belongs to adult.csv.
 SUFFIX = ".metadata.json"
+# Calls of SDV and of Frictionless that write the metadata of one table among several.
+_OF_SDV = 'metadata.get_table_metadata("NAME").save_to_json("NAME.json")'
+_OF_PACKAGE = 'package.get_resource("NAME").schema.to_json("NAME.json")'
 
 
 class TableMetadata(NamedTuple):
@@ -39,6 +45,54 @@ class TableMetadata(NamedTuple):
 
     metadata: Metadata = Metadata()
     notes: tuple[Note, ...] = ()
+
+
+def read_metadata(path: str | Path, name: str | None = None) -> Metadata:
+    """Metadata of a JSON file, which messages call by its path or by ``name``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such file, if it holds no metadata that is understood, or if it holds the
+        metadata of several tables.  The message says at which place of the file.
+    """
+    stated = read_json(path, name)
+    path = path if name is None else name
+    try:
+        return replace(parse_metadata(stated), label=Path(path).name)
+    except ParameterError as error:
+        raise ParameterError(f"metadata {path}: {error}") from None
+
+
+def parse_metadata(stated: object) -> Metadata:
+    """Metadata of the content of a JSON file; errors as ``read_metadata``."""
+    node = Node(stated, "")
+    if not isinstance(stated, Mapping):
+        raise ParameterError(f"it is no JSON object; {FORMS}")
+    if "tables" in stated:
+        node = _only(node["tables"], _OF_SDV)
+    elif "resources" in stated:
+        node = _only(node["resources"], _OF_PACKAGE)
+        node.named()
+        node = node["schema"]
+    if "schema" in node.named() and not {"columns", "fields"} & node.named().keys():
+        node = node["schema"]
+    node.named()
+    if "columns" in node.value:
+        return sdv_metadata(node)
+    if "fields" in node.value:
+        return schema_metadata(node)
+    raise ParameterError(FORMS)
+
+
+def _only(tables: Node, call: str) -> Node:
+    """Only table that a file describes; of several tables ``call`` writes the metadata of one."""
+    every = tables.named().values() if isinstance(tables.value, Mapping) else tables.listed()
+    if len(every) != 1:
+        raise tables.error(
+            f"describes {len(every)} tables; give the metadata of one, as {call} writes it"
+        )
+    return next(iter(every))
 
 
 def stated_facts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,46 @@ def test_a_file_is_read_to_the_plan_and_the_verdicts_of_the_equal_options(
 
     assert plan(metadata=content, text_format=beside) == plan(text_format=equal)
     assert audit(content, beside) == audit(None, equal)
+
+
+# Files that sdv 1.38 and 2.0 and frictionless 5.21 wrote of the German table, without and with
+# ranges and values.
+FILES = Path(__file__).parents[1] / "pqd" / "metadata_files" / "german"
+RANGES: dict[str, dict[str, Any]] = {
+    "Age": {"bounds": (0, 120)},
+    " Cost ": {"bounds": (0, 30_000)},
+    "Ward": {"cells": ["ENT", "Eyes", "Surgery"]},
+}
+RANGED = {name: {**facts, **RANGES.get(name, {})} for name, facts in KINDS.items()}
+WRITTEN = [
+    *((name, KINDS) for name in ("sdv1_single", "sdv1_multi", "sdv1", "sdv2", "schema")),
+    *((name, RANGED) for name in ("sdv2_ranged", "schema_ranged", "package_ranged")),
+]
+
+
+@pytest.mark.parametrize(("name", "equal"), WRITTEN)
+def test_what_each_library_writes_of_one_table_is_one_plan(
+    name: str, equal: dict[str, Any], copy: Path
+) -> None:
+    def plan(text_format: TextFormat, **stated: Any) -> Any:
+        return pqd.plan(copy, QUERIES, tau="5%", epsilon=1, text_format=text_format, **stated)
+
+    # SDV states neither signs of numbers nor missing values.
+    beside = TextFormat(",", ".", missing=("", "NA", "k.A."))
+    of_options = plan(replace(beside, dates=GERMAN.dates), columns=equal)
+    assert plan(beside, metadata=FILES / f"{name}.json").queries == of_options.queries
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("sdv2_two_tables", "tables describes 2 tables; .*get_table_metadata"),
+        ("package_two_tables", "resources describes 2 tables; .*get_resource"),
+    ],
+)
+def test_metadata_of_two_tables_is_refused(name: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        stated_facts(None, FILES / f"{name}.json", None, ())
 
 
 def test_the_command_line_and_a_found_file_give_the_plan_of_the_options(copy: Path) -> None:

@@ -10,7 +10,9 @@ import pytest
 from pqd.errors import ParameterError
 from pqd.sql.schema import Kind
 from pqd.stated.column_facts import parse_columns
-from pqd.stated.metadata import Metadata, StatedColumn, parse_metadata, read_metadata
+from pqd.stated.metadata import Metadata
+from pqd.stated.metadata_files import parse_metadata, read_metadata
+from pqd.stated.stated_column import StatedColumn
 
 SDV: dict[str, Any] = {
     "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
@@ -113,8 +115,8 @@ def test_facts_of_the_caller_go_first() -> None:
     [
         ([], "it is no JSON object"),
         ({}, "are understood"),
-        ({"tables": {"a": SDV, "b": SDV}}, "several tables"),
-        ({"resources": []}, "several tables or none"),
+        ({"tables": {"a": SDV, "b": SDV}}, r"tables describes 2 tables; give .*get_table_metadata"),
+        ({"resources": []}, r"resources describes 0 tables; give .*get_resource"),
         ({"resources": [{"path": "a.csv"}]}, r"resources\[0\]\.schema is missing and no JSON obj"),
         ({"columns": []}, "columns is a list and no JSON object"),
         ({"columns": {"a": 3}}, "columns.a is 3 and no JSON object"),
