@@ -55,6 +55,8 @@ _DAYS = tuple(
 _SIGN = r"[$%€£¥]|EUR|Euro|USD|GBP|CHF"
 _BARE = rf"regexp_replace(regexp_replace(value, '^\s*({_SIGN})\s*', ''), '\s*({_SIGN})\s*$', '')"
 _DIGIT = re.compile(r"\d")
+# Signs of which all texts consist that some style reads: others are not tried with each style.
+_STYLED = re.compile(rf"(?:[\s\d.,'\u2019_/:eE+-]|{_SIGN})*")
 
 
 class TextStyle(NamedTuple):
@@ -84,8 +86,8 @@ def text_style(
     values = column.values[:_LOOKED_AT].filter(arrow_of(held))
     rows = column.counts()[:_LOOKED_AT][held]
     texts: list[str] = values.to_pylist()
-    digits = np.array([bool(_DIGIT.search(text)) for text in texts], np.bool_)
-    if not len(texts) or rows[digits].sum() < _MOSTLY * rows.sum():
+    styled = [bool(_DIGIT.search(text) and _STYLED.fullmatch(text)) for text in texts]
+    if not texts or rows[np.array(styled, np.bool_)].sum() < _MOSTLY * rows.sum():
         return None
     return _style(_Texts(sql, values, rows, texts), text_format or USUAL, loose=loose)
 
