@@ -12,7 +12,7 @@ from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.errors import ParameterError
-from pqd.marginals.profile_parameters import ProfileRequest
+from pqd.marginals.profile_parameters import ProfileRequest, stated_names
 from pqd.planning.query_warnings import budget_warnings
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
@@ -73,9 +73,9 @@ class RiskParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
         tolerance = Tolerance.parse(tau)
         named, hidden, given = (
-            names_of(columns, "columns"),
-            names_of(secrets, "secrets"),
-            names_of(known, "known"),
+            stated_names(columns, "columns"),
+            stated_names(secrets, "secrets"),
+            stated_names(known, "known"),
         )
         if hidden is not None and len(hidden) > MOST_SECRETS:
             raise ParameterError(
@@ -118,7 +118,7 @@ class RiskParameters:
 
 def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
     """Kinds of attacks that are stated, in their usual order; all without a statement."""
-    stated = names_of(names, "attacks")
+    stated = stated_names(names, "attacks")
     if stated is None:
         return KINDS
     folded = [name.strip().lower().replace(" ", "-") for name in stated]
@@ -128,16 +128,3 @@ def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
                 f'there is no attack "{name}" ({option("--attacks")}); {suggestion(name, KINDS)}'
             )
     return tuple(kind for kind in KINDS if kind in folded)
-
-
-def names_of(names: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
-    """Names of columns without repetition; None where they are not stated."""
-    if names is None:
-        return None
-    every = [names] if isinstance(names, str) else list(names)
-    if not every:
-        raise ParameterError(f"{what} names no column; name some, or leave it out")
-    for name in every:
-        if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"{what} are names of columns such as age, not {name!r}")
-    return tuple({fold_case(name): name for name in reversed(every)}.values())[::-1]

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pqd.deciders.names import near_hint, nearest_names
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.engine.counting.persons import parts_per_row
@@ -50,7 +52,6 @@ from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 from pqd.stated.cells import check_cells
 from pqd.stated.column_facts import (
     Facts,
-    FileFacts,
     StatedCells,
     check_facts,
     fact_notes,
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 ORDERED = (Kind.NUMBER, Kind.TIME)
 # If no column is left, the message gives the reasons of at most this number of columns.
 _REASONS = 3
+# Stated values, and nearest values of the copy, that a message shows.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,6 +247,7 @@ def bind_profiles(
         for place, _ in enumerate(tables.copies)
     ]
     bound = [binding.bound() for binding in bindings]
+    _check_values(bindings, request)
     notes = (*tables.kind_notes, *tables.notes, *notes, *_coarse_notes(bound))
     return tuple(replace(each, notes=notes) for each in bound)
 
@@ -291,8 +295,29 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
             )
 
     # A file of metadata may describe more columns; ``check_facts`` looks up their names.
-    of_file = request.facts.cells_of_file if isinstance(request.facts, FileFacts) else set()
-    for_all(check, [name for name in request.cells if fold_case(name) not in of_file])
+    for_all(check, request.own_cells)
+
+
+def _check_values(bindings: Sequence[_Binding], request: ProfileRequest) -> None:
+    """Refuse stated values none of which any copy has: all its rows would be in one cell.
+
+    A file of metadata describes more than a copy, so the copy may lack all that it lists.
+    """
+
+    def check(name: str) -> None:
+        stated, held = request.own_cells[name].values, list[str]()
+        for binding in bindings:
+            held += binding.texts(name) or stated
+        if stated and not set(stated) & set(held):
+            near = dict.fromkeys(chain.from_iterable(nearest_names(each, held) for each in stated))
+            raise ParameterError(
+                f'cells: the copy has none of the values that are stated for "{name}" '
+                f"({', '.join(stated[:_SHOWN])}), so it would have one cell alone"
+                f"{near_hint([*near][:_SHOWN])}; correct them, or list them in a file of metadata "
+                f"({option('--metadata')}) if the private table may have them. Nothing was spent"
+            )
+
+    for_all(check, request.own_cells)
 
 
 def _coarse_notes(profiles: Sequence[BoundProfile]) -> Iterator[Note]:
@@ -380,6 +405,15 @@ class _Binding:
         """Counted rows of the copy, rounded; each person counts as a few at most."""
         parts, weight = parts_per_row(self._unit), int(marginal.weights.sum())
         return max(weight > 0, (2 * weight + parts) // (2 * parts))
+
+    def texts(self, name: str) -> list[str]:
+        """Distinct texts of a column of the copy; empty if it has none, or is not one of texts."""
+        return [
+            str(value)
+            for column, summary in self._summaries.items()
+            if fold_case(column) == fold_case(name) and self._schema[column] is Kind.TEXT
+            for value in summary.values
+        ]
 
     def _stated_cells(self, name: str) -> StatedCells | None:
         stated = {fold_case(column): cells for column, cells in self._request.cells.items()}

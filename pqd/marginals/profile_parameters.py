@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain
@@ -82,6 +82,14 @@ class ProfileRequest:
         if facts and facts.source:
             return f"it is an identifier ({facts.source})"
         return "judge = false is stated for it"
+
+    @property
+    def own_cells(self) -> Mapping[str, StatedCells]:
+        """Cells that the caller states beside a file of metadata."""
+        names = self.facts.cells_of_file if isinstance(self.facts, FileFacts) else set()
+        folded = {fold_case(name): each.cells for name, each in self.facts.items()}
+        of_file = {name: folded.get(name) for name in names}
+        return {n: each for n, each in self.cells.items() if of_file.get(fold_case(n)) != each}
 
     def _facts_of(self, name: str) -> ColumnFacts | None:
         facts = {fold_case(column): each for column, each in self.facts.items()}
@@ -171,7 +179,7 @@ class ProfileParameters:
         tolerance = Tolerance.parse(tau)
         return cls(
             request=ProfileRequest(
-                columns=_names(columns),
+                columns=stated_names(columns, "columns"),
                 ways=check_ways(ways),
                 distances=_distances(distances),
                 cells=_cells(cells or {}, stated),
@@ -200,17 +208,30 @@ class ProfileParameters:
             yield note("delta-large", delta=self.delta)
 
 
-def _names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names of columns without repetition; None for all columns."""
-    if columns is None:
+def stated_names(names: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
+    """Names of columns without repetition; None where they are not stated.
+
+    Raises
+    ------
+    ParameterError
+        If they are no names, or facts of columns.
+    """
+    if names is None:
         return None
-    names = [columns] if isinstance(columns, str) else list(columns)
-    for name in names:
+    if isinstance(names, Mapping):
+        raise ParameterError(
+            f"{what} are names of columns here, and no facts of columns: state the facts as "
+            f"facts={{...}}, and {what}=[...] only to take fewer columns. Nothing was spent"
+        )
+    if not isinstance(names, Iterable):
+        raise ParameterError(f"{what} are names of columns such as age, not {names!r}")
+    every = [names] if isinstance(names, str) else list(names)
+    if not every:
+        raise ParameterError(f"{what} names no column; name some, or leave it out")
+    for name in every:
         if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"columns are names such as age, not {name!r}")
-    if not names:
-        raise ParameterError("columns names no column; name some, or leave it out for all")
-    return tuple({fold_case(name): name for name in reversed(names)}.values())[::-1]
+            raise ParameterError(f"{what} are names of columns such as age, not {name!r}")
+    return tuple({fold_case(name): name for name in reversed(every)}.values())[::-1]
 
 
 def _cells(cells: Mapping[str, Any], facts: Facts) -> dict[str, StatedCells]:

@@ -230,6 +230,8 @@ def test_a_declared_epsilon_bounds_each_attack() -> None:
         ({"secrets": ["town", "job"], "known": ["job"]}, "only known column"),
         ({"secrets": []}, "secrets names no column"),
         ({"known": [3]}, "known are names of columns"),
+        ({"columns": 3}, "columns are names of columns such as age, not 3"),
+        ({"columns": {"town": {"type": "text"}}}, "state the facts as facts={...}, and columns="),
         ({"secrets": list("abcdefghi")}, "at most 8"),
         ({"attacks": ["copid"]}, 'no attack "copid" (attacks); did you mean copied?'),
         ({"attacks": ["copied"], "secrets": ["town"]}, "is of inference, which is not among"),

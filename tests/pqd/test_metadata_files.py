@@ -154,6 +154,47 @@ def test_columns_that_are_not_compared_may_have_cells_in_the_file(copy: Path) ->
     assert [each.name for each in report.columns] == ["age"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"job": ["Cook", "Clerk"]}, r'stated for "job" \(Cook, Clerk\).* nearest are cook, clerk'),
+        (
+            {"JOB": ["PhD", "MSc"]},
+            r'stated for "JOB" \(PhD, MSc\), so it would have one cell alone',
+        ),
+    ],
+)
+def test_stated_values_that_the_copy_never_has_are_refused_before_anything_is_spent(
+    cells: dict[str, list[str]], message: str, private: Path, copy: Path
+) -> None:
+    ledger = copy.with_name("ledger.sqlite")
+    for metadata in (None, FILES / "schema.json"):
+        with pytest.raises(ParameterError, match=message):
+            pqd.profile(private, copy, cells=cells, metadata=metadata, ledger=ledger, anyway=True)
+    facts = {name: {"cells": values} for name, values in cells.items()}
+    with pytest.raises(ParameterError, match=message):
+        pqd.profile(private, copy, facts=facts, ledger=ledger, anyway=True)
+    assert not ledger.exists()
+
+
+def test_values_of_a_file_may_all_lack_in_the_copy(copy: Path) -> None:
+    columns = [
+        {"name": "job", "type": "string", "constraints": {"enum": ["baker", "tailor"]}},
+    ]
+    report = pqd.profile(None, copy, metadata={"fields": columns}, dry_run=True, anyway=True)
+    assert next(each for each in report.columns if each.name == "job").how == "stated"
+    some = pqd.profile(None, copy, cells={"job": ["cook", "tailor"]}, dry_run=True, anyway=True)
+    assert next(each for each in some.columns if each.name == "job").how == "stated"
+
+
+def test_facts_in_the_place_of_names_are_refused(private: Path, copy: Path) -> None:
+    ledger = copy.with_name("ledger.sqlite")
+    wrong: Any = BOUNDS
+    with pytest.raises(ParameterError, match=r"state the facts as facts=\{...\}, and columns="):
+        pqd.profile(private, copy, columns=wrong, ledger=ledger)
+    assert not ledger.exists()
+
+
 def renamed(file: Path, target: Path, name: str = "agee") -> Path:
     """Copy of a schema, in which the column age has another name."""
     target.write_text(file.read_text("utf-8").replace('"age"', f'"{name}"'), "utf-8")
