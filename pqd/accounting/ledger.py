@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -65,6 +66,7 @@ _EARLIER = "rows:"
 # Name of the key under which rows are hashed (see ``Ledger.key``).
 ROWS = "rows"
 _NO_HASH = ""
+_HEAD = re.compile(r"[0-9a-fA-F]{64}")
 _NO_FACTS: Body = {}
 # The most data sets that a message names, rows that a person may have, characters of a reason.
 _MOST_NAMED, _MOST_ROWS, _LONGEST_REASON = 5, 1_000_000, 500
@@ -596,6 +598,11 @@ class Ledger:
         """
         lost = "the ledger was begun anew, put back to an older copy, or rewritten"
         hashes = [self._chain.start, *(entry.hash for entry in self.entries)]
+        if head is not None and not _HEAD.fullmatch(head.strip()):
+            raise ParameterError(
+                f"a head has 64 digits (0 to 9, a to f), and {head[:80]!r} has not; "
+                "was it cut short in copying?"
+            )
         if head is not None and head.strip().lower() not in hashes:
             raise LedgerError(f"{self.path} does not hold the head {head[:80]}: {lost}")
         if export is not None:

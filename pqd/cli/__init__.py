@@ -105,6 +105,10 @@ class _OnTables(PanelCommand):
                 raise
             left = None
         if left is None:
+            if "private" not in ctx.params:
+                raise ParameterError(
+                    f"{ctx.command_path} reads the copy alone; name this one table"
+                )
             raise ParameterError(
                 f"{ctx.command_path} is given too many tables; a pattern of parts stands in "
                 "quotes, such as 'people/*.csv', since the shell makes many names of it"

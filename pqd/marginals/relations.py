@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _TABLES, _MOST_CELLS, _SEED = 10, 400_000, 17
 # A part of the copy holds at least one row in so many.
 _LEAST_PART = 20
+# Fewest pairs that tell of a copy whose columns were shuffled.
+_FEWEST_PAIRS = 3
 # Excess over chance, as a share of the rows, below which relations are negligible: in the mean over
 # the pairs, and of the strongest pair.
 _NEGLIGIBLE, _NEGLIGIBLE_STRONGEST = 0.005, 0.02
@@ -171,9 +173,9 @@ def nearly_independent(relations: CopyRelations) -> Independence | None:
     It is a public warning at no cost: a copy whose columns were shuffled, or drawn one by one, has
     every column right and no relation.  ``lint``, ``init``, ``profile``, ``compare`` and ``check``
     give it; ``pqd.reports.text.relations.independence_sentence`` has its words.  None also where
-    the profile has no pairs.
+    the profile has fewer than three pairs: two columns of a good copy may well be unrelated.
     """
-    if not relations.pairs:
+    if len(relations.pairs) < _FEWEST_PAIRS:
         return None
     independence = relations.independence
     return independence if independence.is_near else None

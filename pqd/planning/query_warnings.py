@@ -214,7 +214,7 @@ def _constant(side: exp.Expr) -> str | float | None:
 _KEY = re.compile(
     r"(?!subject.?(code|no|nr|number)$)"
     r"((person|patient|patienten|client|customer|kunden|user|member|student|pupil|employee|worker"
-    r"|resident|subject|respondent|participant|insured|beneficiary|taxpayer|(policy|card)?holder)"
+    r"|resident|household|card|account|subject|respondent|participant|insured|beneficiary|taxpayer|(policy|card)?holder)"
     r"[ _.-]?(id|identifier|no|nr|number|nummer|key|code|uuid)"
     r"|person|patient|client|customer|kunde|user|member|student|pupil|employee|respondent|participant"
     r"|ssn|pid|uid|uuid)",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RunBudget
-from pqd.deciders.names import suggestion
+from pqd.deciders.names import closest_name, suggestion
 from pqd.deciders.options import for_spec, option
 from pqd.engine.reading.text_format import USUAL, TextFormat
 from pqd.engine.sources.locations import check_scheme, is_address
@@ -96,7 +96,8 @@ def read_spec(
         text = "[shared_budget] is divided among checks, but [budget] has a gate, one test of all"
         document.add(Code.CONTRADICTION, ("shared_budget",), f"{text}; leave one of them out")
     shared, lines = document.table("defaults"), dict[str, int]()
-    gates = {"of_file": of_file, "is_gated": of_file or gate is not None}
+    is_gated = of_file or gate is not None or _is_gate_misspelt(document)
+    gates = {"of_file": of_file, "is_gated": is_gated}
     checks = [
         *_checks(document, tuple(synthetic), shared, lines, **gates),
         *_rules(document, tuple(synthetic), shared, lines, **gates),
@@ -409,6 +410,17 @@ def _check_rule(
     if not is_gated and "epsilon" not in values and not shared & {"epsilon", "shared_budget"}:
         text = f"{label} has no epsilon; add epsilon = 0.25 to it or to [defaults]"
         document.add(Code.MISSING_KEY, (*where, "epsilon"), text)
+
+
+def _is_gate_misspelt(document: Document) -> bool:
+    """Whether a gate stands under a misspelt name, the one mistake to tell: no check needs more."""
+    keys = SECTION["budget"].key
+    return any(
+        "gate" in (key, closest_name(key, keys))
+        for name, values in document.data.items()
+        if "budget" in (name, closest_name(name, SECTION)) and isinstance(values, dict)
+        for key in values
+    )
 
 
 def _options(document: Document, label: str, where: Where, values: Values, decider: str) -> Options:

@@ -19,6 +19,8 @@ from pqd.errors import QueryError
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
 SQL_LIMIT = 100_000
+# Quotes that word processors write in place of straight ones.
+_CURLY = "\u2018\u2019\u201a\u201c\u201d\u201e"
 _MOMENTS = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ}
 # With more uses of ||, one private cell could grow into gigabytes of text.
 _MOST_PIPES = 16
@@ -106,6 +108,8 @@ class ExpressionChecker:
         return exp.column(exp.to_identifier(name, quoted=True)), self._schema[name]
 
     def _unknown(self, name: str, *, quoted: bool) -> str:
+        if (straight := name.strip(_CURLY)) != name:
+            return f"{name} has typographic quotes; a text takes straight ones: '{straight}'"
         lowered = name.lower()
         hyphenated = [known for known in self._schema if lowered in known.lower().split("-")]
         if hyphenated:

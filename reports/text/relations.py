@@ -72,7 +72,7 @@ def kept_text(facts: RelationsFacts) -> str:
     """Words for a cell, such as ``56 %`` or ``NOT kept, 3 %``, or why there is no figure."""
     if facts.estimate is None:
         return {"none": "none to keep", "in the copy alone": "invented"}.get(
-            facts.presence or "", "unknown"
+            facts.presence or "", "not known"
         )
     value = percent_text(facts.estimate.value, _digits(facts))
     if facts.is_lost:

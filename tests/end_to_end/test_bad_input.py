@@ -227,6 +227,13 @@ def check_one_message(ran: Ran, code: int) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_plan_of_both_tables_is_told_that_it_reads_the_copy(command: Callable[..., Ran]) -> None:
+    ran = command("plan", "private.csv", "synthetic.csv", "--total-epsilon", "1")
+    check_one_message(ran, 2)
+    assert "pqd plan reads the copy alone; name this one table" in " ".join(ran[2].split())
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("label", CASES)
 def test_bad_input_is_one_message_and_exit_code_2(label: str, command: Callable[..., Ran]) -> None:
     arguments, words = CASES[label]

@@ -226,6 +226,9 @@ def test_verify_finds_an_older_copy(ledger: Path, tmp_path: Path, command: Comma
         code, _, err = command("ledger", "verify", str(ledger), *kept)
         assert code == 3
         assert "begun anew, put back to an older copy, or rewritten" in err
+    code, _, err = command("ledger", "verify", str(ledger), "--head", head[:4])
+    assert code == 2
+    assert "a head has 64 digits" in err
 
 
 def test_a_place_is_a_ledger_a_folder_or_a_table(

@@ -287,7 +287,9 @@ def test_a_key_that_repeats_without_a_unit_is_told() -> None:
     assert note in [str(each.note) for each in pqd.lint(KEYS).findings]
 
 
-@pytest.mark.parametrize("name", ["patient", "Customer", "kunde"])
+@pytest.mark.parametrize(
+    "name", ["patient", "Customer", "kunde", "card_no", "cardnumber", "account_id", "household_id"]
+)
 def test_a_key_may_be_named_like_the_person_alone(name: str) -> None:
     (note,) = key_notes(KEYS.rename(columns={"Person_ID": name}))
     assert f'unit="{name}"' in note

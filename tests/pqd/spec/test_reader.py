@@ -737,6 +737,15 @@ def check_usable(found: Spec) -> None:
     assert len({check.id for check in found.checks}) == len(found.checks) > 0
 
 
+@pytest.mark.parametrize("typo", ["[budget]\ngatee = 0.25", "[budgett]\ngate = 0.25"])
+def test_a_misspelt_gate_is_the_one_mistake(typo: str, spec: Callable[..., Spec]) -> None:
+    text = "".join(line for line in SMALL.splitlines(True) if not line.startswith("epsilon"))
+    with pytest.raises(SpecError) as refused:
+        spec(f"{typo}\n{text}")
+    assert "did you mean" in str(refused.value)
+    assert len(refused.value.problems) == 1
+
+
 NUMBERS = [
     *("0", "-1", "5", "0.5", "1.0", "0.999", "1e-12", "1e-13", "1e12", "1e13", "1e400", "1e-400"),
     *("nan", "inf", "'5'", "'1/3'", "'x'"),

@@ -278,6 +278,13 @@ def test_a_text_in_double_quotes_is_told_apart(tmp_path: Path) -> None:
             pqd.plan(copy, f'SELECT COUNT(*) FROM D WHERE sex = "{text}"', tau=5)
 
 
+def test_typographic_quotes_are_named(tmp_path: Path) -> None:
+    copy = written(tmp_path / "copy.csv", "heating\noil\ngas\n")
+    for text in ("\u2018oil\u2019", "\u201coil\u201d"):
+        with pytest.raises(QueryError, match=r"typographic quotes; .* straight ones: 'oil'"):
+            pqd.plan(copy, f"SELECT COUNT(*) FROM D WHERE heating = {text}", tau=5)
+
+
 # Tolerances and bins beside a query -----------------------------------------------------------
 
 STATED = """-- id: total
