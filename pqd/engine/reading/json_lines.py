@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -98,6 +98,17 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return held if isinstance(held, dict) else None
 
 
+class _Key(NamedTuple):
+    """Key of a line: its folded case, the place of its column if that is read.
+
+    ``is_name`` says that it may be the name of a column.
+    """
+
+    folded: str
+    place: int | None
+    is_name: bool
+
+
 class _Columns:
     """Columns that are read: the place of each, by the folded case of its name."""
 
@@ -109,19 +120,35 @@ class _Columns:
     def batch(self, lines: Sequence[tuple[int, bytes]]) -> pa.RecordBatch:
         """Texts of some lines."""
         cells: list[list[str | None]] = [[None] * len(lines) for _ in self._wanted]
+        # What a key names is looked up once for all lines of a batch.
+        keys: dict[str, _Key] = {}
         for row, (_, line) in enumerate(lines):
-            held = _object(line) or {}
-            for key, value in held.items():
-                place = self._places.get(fold_case(key))
-                if place is not None and place != self._line:
-                    cells[place][row] = _text(value)
+            named: dict[str, tuple[str, str]] = {}
+            for key, value in (_object(line) or {}).items():
+                known = keys.get(key)
+                if known is None:
+                    known = keys[key] = self._key(key)
+                text = _text(value)
+                if known.place is not None:
+                    cells[known.place][row] = text
+                if known.is_name:
+                    # Of two keys that differ by case the last one counts.
+                    named[known.folded] = (key, text or "")
             if self._line is not None:
-                cells[self._line][row] = _whole(held)
+                # Any order of keys gives the same text.
+                cells[self._line][row] = _BETWEEN.join(chain.from_iterable(sorted(named.values())))
         columns = [pa.array(each, pa.large_string()) for each in cells]
         if not columns:
             none = pa.nulls(len(lines), pa.large_string())
             return pa.RecordBatch.from_arrays([none], names=[LINE]).select([])
         return pa.RecordBatch.from_arrays(columns, names=list(self._wanted))
+
+    def _key(self, key: str) -> _Key:
+        """Column and cell of a key; one with a NUL, or that is no Unicode, names no cell."""
+        folded = fold_case(key)
+        place = self._places.get(folded)
+        is_name = _BETWEEN not in key and _encodes(key)
+        return _Key(folded, None if place == self._line else place, is_name)
 
 
 def _text(value: Any) -> str | None:  # noqa: ANN401 - a value of JSON
@@ -136,22 +163,13 @@ def _text(value: Any) -> str | None:  # noqa: ANN401 - a value of JSON
 
 def _encodes(text: str) -> bool:
     """Whether a text is Unicode, without halves of surrogate pairs."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _whole(held: dict[str, Any]) -> str:
-    """All cells of an object as one text; any order of keys gives the same.
-
-    A key with a NUL, or one that is no Unicode, is no name of a column.  Of two keys that differ by
-    case the last one counts.
-    """
-    cells = {fold_case(key): (key, _text(value) or "") for key, value in held.items()}
-    named = sorted(cell for cell in cells.values() if _BETWEEN not in cell[0] and _encodes(cell[0]))
-    return _BETWEEN.join(part for cell in named for part in cell)
 
 
 def cells_of(line: str) -> Iterator[tuple[str, str]]:
