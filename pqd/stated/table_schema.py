@@ -91,9 +91,9 @@ def _schema_column(name: str, node: Node, unread: list[str]) -> StatedColumn:
     if written is not None and written not in _SCHEMA_KINDS:
         raise node["type"].wrong(f"use one of {', '.join(sorted(_SCHEMA_KINDS))}")
     kind = _SCHEMA_KINDS.get(written or "any")
-    if written in {"date", "datetime"} and node["format"].value not in _USUAL_FORMATS:
-        dates = node["format"].text()
-        if not is_form(dates or ""):
+    if written in {"date", "datetime"} and (form := node["format"].text()) not in _USUAL_FORMATS:
+        dates = form
+        if not is_form(form or ""):
             kind = None
             unread.append(f"the format of {name}")
     decimal, thousands = _signs(node, written)

@@ -156,6 +156,10 @@ def test_facts_of_the_caller_go_first() -> None:
             r"fields\[1\].name is .a.; so is the name of f",
         ),
         ({"fields": [{"name": "a", "type": "int"}]}, r"fields\[0\].type is .int.; use one of any"),
+        (
+            {"fields": [{"name": "a", "type": "date", "format": ["%Y"]}]},
+            r"fields\[0\].format is a list; write a text",
+        ),
         (field(enum=1), r"fields\[0\].constraints.enum is 1; write a list"),
         (field(minimum="x"), r"fields\[0\].constraints.minimum is .x.; write a finite number"),
         (field(minimum=True), r"fields\[0\].constraints.minimum is true; write a number"),
