@@ -172,8 +172,13 @@ def budget_sentence(cost: Cost, private: str) -> str:
     """
     if not cost.ledger:
         return ""
-    total = _total_sentence(cost, private)
+    total = f"{_total_sentence(cost, private)}{_row_sentence(cost)}"
     return f"{total} {_place_sentence(cost)}" if cost.ledger_place == "working folder" else total
+
+
+def _row_sentence(cost: Cost) -> str:
+    """Sentence that a row is a person; empty if somebody stated who is."""
+    return "" if persons_text(cost) else " One row counts as one person."
 
 
 def _place_sentence(cost: Cost) -> str:
