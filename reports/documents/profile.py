@@ -363,8 +363,7 @@ def _closing(report: ProfileReport) -> Closing:
     values = (each for each in report.values if each.standing.fate == "failed")
     names |= dict.fromkeys(f"values of {each.column}" for each in values)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
-    # Remedies are a list, one a line.
-    dry = ("\n" if report.shortfall else " ").join(_cost_lines(report)) if report.dry else ""
+    dry = " ".join(_cost_lines(report)) if report.dry else ""
     missing = [e.columns[0] for e in report.left_out if e.standing is Standing.MISSING]
     lacking = f"Missing in the copy: {first_names(missing)}." if missing else ""
     chance = dict.fromkeys(map(names_text, beyond))
