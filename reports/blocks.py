@@ -387,7 +387,8 @@ class Plot(NamedTuple):
     """Plot of at most three lines; ``words`` replace it in a format that does not draw.
 
     ``across`` and ``up`` are the marks of the axes: a share of the plot and a text.  ``diagonal``
-    draws a line from corner to corner, and says what it means.
+    draws a line from corner to corner, and says what it means.  ``meaning`` says in plain words
+    what to look for in the drawing.
     """
 
     lines: Sequence[Trace]
@@ -396,6 +397,7 @@ class Plot(NamedTuple):
     up: Sequence[tuple[float, str]]
     label: str
     band: str
+    meaning: str
     diagonal: str = ""
     words: Sequence[Line] = ()
 

@@ -49,6 +49,8 @@ _CURVED = frozenset({"audit", "check", "plan"})
 _FOLDERS = re.compile(r"(?<![\w./])/(?:[^\s/]+/)+(?=[^\s/])")
 # Word for a file in the help.
 _FILE = "FILE"
+# Word for a table in the help, which may be a file.
+_TABLE = "TABLE"
 
 # An act writes or shows something.  A condition calls an act, or raises an error and does not.
 _Act = Callable[[], None]
@@ -392,7 +394,7 @@ def _shown_command() -> str | None:
 
 def _shown_value(metavar: str, value: str) -> str:
     """Value of an option or argument; a path is cut to its name, a fraction such as 1/3 is not."""
-    if _FILE not in metavar or is_address(value):
+    if not (_FILE in metavar or _TABLE in metavar) or is_address(value):
         return without_address(value)
     name, sign, path = value.partition("=") if "=" in metavar else ("", "", value)
     if is_address(path):

@@ -144,7 +144,7 @@ def _subject(report: RiskReport) -> str:
 
 
 def _tolerance(report: RiskReport) -> str:
-    return f"{report.tolerance} of the rows more than of held-out rows"
+    return f"{_points(report)} more than on held-out rows"
 
 
 def _headline(report: RiskReport) -> tuple[str, str]:
@@ -311,7 +311,11 @@ def _table(report: RiskReport) -> Table:
         *(against if compared else alone),
         Column("copy", "number", drop=4, legend="copy: its own rows, each left out in turn"),
     )
-    keys = [Key([("dot", "")], f"excess over held-out rows and its {level} interval")]
+    keys = [
+        Key([("dot", "")], f"excess over held-out rows and its {level} interval"),
+        Key([("limit", "")], "tolerance"),
+        Key([("fresh", "")], "no excess"),
+    ]
     return Table(columns=columns, groups=groups, keys=keys if compared else ())
 
 
@@ -423,6 +427,9 @@ def _curve(report: RiskReport) -> Plot:
         up=[(share, percent_text(share * top, 0)) for share in (0.0, 0.5, 1.0)],
         label="; ".join(words),
         band=f"{level_text(report.alpha)} of the noise, at once",
+        meaning="Each line says how many rows have a row of the copy within a distance. If the "
+        f"line of the private rows lies above that of {tables[1][0]}, mostly at the left, the copy "
+        "has come too near to the private rows.",
         words=lines(words, "detail"),
     )
 
@@ -462,6 +469,9 @@ def _roc(report: RiskReport) -> Plot:
         label="; ".join(words),
         band=f"{level_text(report.alpha)}, at all points at once",
         diagonal="an attacker who guesses at random",
+        meaning="An attacker with the copy guesses who is in the private table. A line on the "
+        "dotted line means that the copy does not help. The higher the line lies above it, the "
+        "more private rows are found for the same share of wrong guesses.",
         words=lines(words, "detail"),
     )
 
@@ -482,7 +492,7 @@ def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
 def _cost_lines(report: RiskReport) -> Iterator[str]:
     yield from cost_sentences(report.cost, f"{report.private}, attacked by {report.synthetic}")
     if report.held_out_cost and report.held_out:
-        yield from cost_sentences(report.held_out_cost, report.held_out)
+        yield from cost_sentences(report.held_out_cost, report.held_out, public=False)
     if report.replayed:
         yield "All of this was paid for before."
 

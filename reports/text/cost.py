@@ -27,11 +27,14 @@ _PROMISE = (
 _ADDS_UP = "Whatever else is asked of the same table adds to this epsilon."
 
 
-def cost_sentences(cost: Cost, tables: str) -> Iterator[str]:
-    """Sentences on a run's cost: the amount, the rule, the ledger's total, the privacy unit."""
+def cost_sentences(cost: Cost, tables: str, *, public: bool = True) -> Iterator[str]:
+    """Sentences on a run's cost: the amount, the rule, the ledger's total, the privacy unit.
+
+    ``public``: ``tables`` ends with a table that is taken as public.
+    """
     spent, rule = amount_text(cost.epsilon, cost.delta), _rule_words(cost)
     done = "Simulated" if cost.simulated else "Spent"
-    yield f"{done} {spent}{rule} on {tables}, taken as public."
+    yield f"{done} {spent}{rule} on {tables}{', taken as public' if public else ''}."
     if cost.earlier:
         yield earlier_sentence(cost)
     if cost.ledger:

@@ -86,6 +86,14 @@ const squeezed = (page) => page.evaluate(() => {
   return found;
 });
 
+// Parts that can be scrolled, and have no shadow at the edge behind which there is more.
+const unmarked = (page) => page.evaluate(() => [...document.querySelectorAll("main *")]
+  .filter((part) => ["auto", "scroll"].includes(getComputedStyle(part).overflowX)
+    && part.tagName !== "PRE" && (part.scrollWidth > part.clientWidth + 1
+      || part.scrollHeight > part.clientHeight + 1)
+    && !getComputedStyle(part).backgroundImage.includes("gradient"))
+  .map((part) => part.className));
+
 const everyRule = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
 
 async function rules(page, say, some) {
@@ -104,6 +112,7 @@ async function look() {
         viewport: { width, height: 900 } }, async (page, say) => {
         await openAll(page);
         hold(await fits(page), say("wider than the window"));
+        for (const part of await unmarked(page)) hold(false, say(`scrolls without a sign: ${part}`));
         for (const label of await overlaps(page)) hold(false, say(`labels overlap: ${label}`));
         if (words === "wide" && colorScheme === "light") {
           for (const what of await squeezed(page)) hold(false, say(what));
@@ -211,6 +220,13 @@ async function look() {
     });
     hold(String(colours) === "rgb(0, 0, 0),rgb(255, 255, 255)", say(`printed in ${colours}`));
     hold(!await page.locator("form.controls").isVisible(), say("controls on paper"));
+    const [heads, sheets] = await page.evaluate(() => [
+      [...document.querySelectorAll("table.rows > thead")].every(
+        (head) => getComputedStyle(head).display === "table-header-group"),
+      [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).some(
+        (rule) => rule instanceof CSSPageRule && rule.cssText.includes("counter(page)"))]);
+    hold(heads, say("heads are not repeated"));
+    hold(sheets, say("sheets have no numbers"));
     // The rows come first; the details of those that are open follow as an appendix, and come back.
     const rows = "table.rows > tbody > tr > td > details:not([data-answers])";
     const panels = page.locator(`${rows} > .panel`);

@@ -306,6 +306,28 @@ def test_each_table_has_an_account_and_a_second_run_is_free(
     assert "The row stands in the copy" in one
 
 
+def test_a_page_tells_no_folder_and_takes_no_private_table_for_public(
+    command: Command, files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "risk.html"
+    given = [
+        "risk",
+        files["private"],
+        files["copy"],
+        "--held-out",
+        files["held"],
+        "--html",
+        str(page),
+    ]
+    monkeypatch.setattr("sys.argv", ["pqd", *given])
+    assert command(*given)[0] == 0
+    text = page.read_text("utf-8")
+    assert tmp_path.name not in text
+    assert "attacked by copy.csv, taken as public." in text
+    assert "held.csv." in text
+    assert "held.csv, taken as public" not in text
+
+
 def test_a_run_that_one_account_cannot_pay_spends_nothing(tmp_path: Path) -> None:
     own = Accountant(tmp_path / "own.sqlite")
     poor = Accountant(tmp_path / "other.sqlite", Budget(Fraction(1, 2)))
