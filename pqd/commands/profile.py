@@ -100,9 +100,8 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     columns
         Names of the columns; by default all columns except identifiers and free text.
     cells
-        The cells of columns, by name: ``{"age": 20}`` (bins between quantiles of the copy, or for
-        texts the most frequent values), ``{"age": [0, 18, 65, 120]}`` (edges of bins),
-        ``{"job": ["cook"]}`` (values).
+        The cells of columns, by name: ``{"age": 20}`` (bins between quantiles of the copy),
+        ``{"age": [0, 18, 65, 120]}`` (edges of bins), ``{"job": ["cook"]}`` (values).
     cells_from
         A public table that is no copy, such as an older release.  It gives columns, kinds and
         cells, so that the figures of several copies have one measure.  By default the copy does.

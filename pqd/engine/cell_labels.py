@@ -33,6 +33,11 @@ def _text_label(value: str) -> str:
     return f'"{short}"' if short in {NULL, UNSEEN, OTHERS, EMPTY} else short
 
 
+def range_labels(bins: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Labels of bins of texts: a first and a last text, or the only one."""
+    return tuple(" to ".join(text_labels(tuple(dict.fromkeys(each)))) for each in bins)
+
+
 def number_labels(values: Sequence[float]) -> tuple[str, ...]:
     """Labels of distinct numbers, with enough digits to tell them apart."""
     labels: tuple[str, ...] = ()

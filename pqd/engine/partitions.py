@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ from pqd.engine.cell_labels import (
     bin_labels,
     number_labels,
     outside_label,
+    range_labels,
     text_labels,
     time_labels,
 )
@@ -177,6 +179,62 @@ class Categories(Partition):
         return self._facts(
             "categories", list(self.values), hashlib.sha256(text.encode()).hexdigest()
         )
+
+
+@dataclass(frozen=True, eq=False)
+class TextBins(Partition):
+    """Cells of a TEXT column in the order of its texts: NULL, each bin, perhaps one for new values.
+
+    ``bins`` has the first and the last text of the copy in each bin, ascending by code points.  A
+    bin reaches from behind the bin before up to its own last text; the last bin has no end.  So a
+    text that the copy never has lies in a bin, too, unless all texts of the copy are ``known``:
+    then the last cell is for the others.
+
+    The order does not depend on how often the copy has a text.  Cells of the copy's most frequent
+    texts would be chosen by luck, too, and an independent sample would have fewer rows in them.
+
+    Raises
+    ------
+    ValueError
+        For bins that are none, too many or not ascending.
+    """
+
+    bins: tuple[tuple[str, str], ...]
+    known: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Check that the bins part the texts."""
+        ends = [end for each in self.bins for end in each]
+        if not 0 < len(self.bins) <= MOST_CATEGORIES or ends != sorted(ends):
+            raise ValueError("bins of texts that do not ascend")
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text of each cell."""
+        return (NULL, *range_labels(self.bins), *((UNSEEN,) if self.known else ()))
+
+    @property
+    def unseen(self) -> int | None:
+        """The last cell; None if new values lie in the bins."""
+        return len(self.bins) + 1 if self.known else None
+
+    def codes(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Cell of each text."""
+        ends = [last for _, last in self.bins[:-1]]
+
+        def cell(value: str | None) -> int:
+            if value is None:
+                return 0
+            if self.known and value not in self.known:
+                return len(self.bins) + 1
+            return 1 + bisect_left(ends, value)
+
+        return np.fromiter(map(cell, values), np.int64, values.size)
+
+    def facts(self) -> list[Any]:
+        """Bins, and the known values by their hash."""
+        text = json.dumps(sorted(self.known))
+        return self._facts("text-bins", self.bins, hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.engine.counting.persons import parts_per_row
 from pqd.engine.marginals import Marginal, MarginalPlan, RowMap, Unseen
-from pqd.engine.partitions import Lacking, Partition
+from pqd.engine.partitions import Lacking, Partition, TextBins
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -30,6 +30,7 @@ from pqd.marginals.marginal_selection import select_marginals
 from pqd.marginals.partition_choice import (
     choose_partition,
     heaps_partition,
+    known_partition,
     lacking_partition,
     ordered_partition,
     steps_partition,
@@ -117,13 +118,14 @@ class ColumnValues(NamedTuple):
     value that exactly one row or person has, in the table that gives the cells.  ``heaps`` is the
     marginal of its numbers by roundness; it is None for a column without numbers, or with few
     values.  ``ordered`` has the cells of an ordered column in their order; it is None for other
-    columns.
+    columns.  ``known`` tells the copy's texts from new ones where these lie in bins; else None.
     """
 
     histogram: BoundMarginal
     singles: int
     heaps: BoundMarginal | None
     ordered: BoundMarginal | None
+    known: BoundMarginal | None
 
 
 def mean_weights(
@@ -371,7 +373,9 @@ class _Binding:
         histograms = [singles.get((name,)) or self._marginal([name]) for name in names]
         heaps = [self._heaps(name) for name in names]
         rounded = [each for each in heaps if each]
-        counts = self._counts([*marginals, *histograms, *rounded, *finer, *steps])
+        lists = [self._known(name) for name in names]
+        known = [each for each in lists if each]
+        counts = self._counts([*marginals, *histograms, *rounded, *finer, *known, *steps])
         partitions = tuple(self._partitions.values())
         bound = tuple(map(counts, marginals))
         return BoundProfile(
@@ -391,8 +395,11 @@ class _Binding:
                     self._singles(name),
                     counts(heap) if heap else None,
                     counts(order) if order else None,
+                    counts(texts) if texts else None,
                 )
-                for name, own, heap, order in zip(names, histograms, heaps, orders, strict=True)
+                for name, own, heap, order, texts in zip(
+                    names, histograms, heaps, orders, lists, strict=True
+                )
             ),
             unseen=Unseen(partitions),
             left_out=tuple(self._left_out),
@@ -423,7 +430,8 @@ class _Binding:
         kind = self._schema[name]
         if name in self._lacking:
             return lacking_partition(name, kind)
-        return choose_partition(name, kind, self._summaries[name], self._stated_cells(name))
+        cells, singles = self._stated_cells(name), self._singles(name)
+        return choose_partition(name, kind, self._summaries[name], cells, singles=singles)
 
     def _marginal_columns(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the columns of each marginal; a pair or triple with too many cells is left out.
@@ -475,6 +483,11 @@ class _Binding:
             return None
         heaps = heaps_partition(name, self._schema[name], self._summaries[name])
         return Marginal((heaps,)) if heaps else None
+
+    def _known(self, name: str) -> Marginal | None:
+        if not isinstance(self._partitions[name], TextBins):
+            return None
+        return Marginal((known_partition(name, self._schema[name], self._summaries[name]),))
 
     def _singles(self, name: str) -> int:
         """Rows with a value that exactly one row has, or with a unit exactly one person."""

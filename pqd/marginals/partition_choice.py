@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,6 +25,7 @@ from pqd.engine.partitions import (
     Partition,
     Points,
     Steps,
+    TextBins,
     beyond,
 )
 from pqd.errors import ParameterError
@@ -33,8 +35,10 @@ from pqd.stated.cells import edges_of
 from pqd.stated.column_facts import StatedCells
 
 # Default cells: numbers with at most FEW_VALUES values have a cell for each value, others have
-# BINS bins; texts have a cell for each of the TEXTS most frequent values.
+# BINS bins; texts with at most TEXTS values have a cell for each value, others have TEXTS bins.
 FEW_VALUES, BINS, TEXTS = 20, 10, 50
+# The list of a column's texts is closed if at most one row in so many has a text of its own.
+_CLOSED = 1_000
 # The most values at which the Kolmogorov-Smirnov distance compares both tables.
 MOST_ORDERED = 4_000
 # The most equal steps between the bounds of a column, for the earth mover's distance.
@@ -42,17 +46,28 @@ MOST_STEPS = 1_000
 # The most decimal places of numbers whose roundness is compared.
 MOST_DECIMALS = 6
 
-How = Literal["values", "quantiles", "frequent", "stated", "missing"]
+How = Literal["values", "quantiles", "stated", "missing"]
 
 
 def choose_partition(
-    name: str, kind: Kind, summary: ValueCounts, stated: StatedCells | None = None
+    name: str,
+    kind: Kind,
+    summary: ValueCounts,
+    stated: StatedCells | None = None,
+    *,
+    singles: int,
 ) -> tuple[Partition, ProfiledColumn]:
     """Cells of a column, and how they were chosen; ``summary`` has the values that give cells.
 
+    ``singles`` is the number of rows with a value that one row or person alone has.
+
     Numbers and times with at most 20 values have a cell for each value.  With more values they have
     ten bins between quantiles, and a value that occurs in a tenth of the rows has a bin of its own.
-    Texts have a cell for each of the 50 most frequent values, and one cell for all others.
+    Texts with at most 50 values have a cell for each value.  With more values they have 50 bins
+    between quantiles, in the order of the texts, and a text that two fiftieths of the rows have has
+    a bin of its own.  If at most one row in 1,000 has a text of its own, the list of texts is taken
+    as closed (Good 1953: so many private rows have a text that the copy lacks), and a text that is
+    not in it has a cell of its own.
 
     Raises
     ------
@@ -60,8 +75,11 @@ def choose_partition(
         If the stated cells do not fit the kind of the column.
     """
     values, counts = summary.values, summary.counts
-    of_kind = _ordered_cells if kind in {Kind.NUMBER, Kind.TIME} else _category_cells
-    partition, how = of_kind(name, kind, values, counts, stated)
+    if kind in {Kind.NUMBER, Kind.TIME}:
+        partition, how = _ordered_cells(name, kind, values, counts, stated)
+    else:
+        closed = _CLOSED * singles <= int(counts.sum())
+        partition, how = _category_cells(name, kind, values, counts, stated, closed=closed)
     facts = ProfiledColumn(
         name=name,
         kind=str(kind),
@@ -104,6 +122,8 @@ def _category_cells(
     values: NDArray[Any],
     counts: NDArray[np.int64],
     stated: StatedCells | None,
+    *,
+    closed: bool,
 ) -> tuple[Partition, How]:
     # In descending order of frequency; ties are in ascending order of the values.
     frequent = [str(values[place]) for place in np.argsort(-counts, kind="stable")]
@@ -116,14 +136,39 @@ def _category_cells(
     if stated and stated.edges:
         raise ParameterError(
             f'the column "{name}" holds texts, which have no edges; state its values '
-            f'("{name}=cook|smith"), or how many of the most frequent have a cell ({name}=20)'
+            f'("{name}=cook|smith"), or the number of their bins ({name}=20)'
         )
     if stated and stated.values:
         others = tuple(value for value in frequent if value not in set(stated.values))
         return Categories(name, kind, stated.values, others), "stated"
     most = TEXTS if stated is None or stated.number is None else stated.number
-    how: How = "values" if len(frequent) <= most else "frequent"
-    return Categories(name, kind, tuple(frequent[:most]), tuple(frequent[most:])), how
+    if len(frequent) <= most:
+        return Categories(name, kind, tuple(frequent)), "values"
+    known = frozenset(frequent) if closed else frozenset[str]()
+    return TextBins(name, kind, tuple(_text_bins(values, counts, most)), known), "quantiles"
+
+
+def _text_bins(
+    values: NDArray[Any], counts: NDArray[np.int64], number: int
+) -> Iterator[tuple[str, str]]:
+    """Yield the first and the last of the ascending texts in each of about ``number`` bins.
+
+    A bin ends where the rows pass a multiple of their ``number``-th part, and around a text with
+    two of these parts: twice what a bin has, so that luck does not choose which texts stand alone.
+    """
+    total = int(counts.sum())
+    passed = np.cumsum(counts) * number // total
+    alone = counts * number >= 2 * total
+    ends = (np.diff(passed, prepend=0) > 0) | alone | np.append(alone[1:], True)
+    first = 0
+    for last in np.flatnonzero(ends).tolist():
+        yield str(values[first]), str(values[last])
+        first = last + 1
+
+
+def known_partition(name: str, kind: Kind, summary: ValueCounts) -> Categories:
+    """Cells that tell the values of a column from those that are new, without a cell for each."""
+    return Categories(name, kind, (), tuple(map(str, summary.values)))
 
 
 def ordered_partition(name: str, kind: Kind, summary: ValueCounts) -> Ordered:

@@ -31,7 +31,7 @@ from pqd.deciders.distances.value_claims import (
 from pqd.deciders.exact import Number
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.engine.marginals import RowMap
-from pqd.engine.partitions import Categories, Points
+from pqd.engine.partitions import Categories, Points, TextBins
 from pqd.engine.scan_plan import rows_per_person
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile, ColumnValues
 from pqd.marginals.partition_choice import BINS
@@ -218,7 +218,8 @@ class _Judge:
         """Claims about cells of the histogram: filled and empty rows, values, lost values."""
         yield from self._counts(column, rare)
         (name,) = column.histogram.columns
-        yield from self._lost(name, list(self._lost_claims(column))[-1:])
+        lost = [each for each in self._lost_claims(column) if each[0] is column.histogram]
+        yield from self._lost(name, lost)
 
     def _counts(self, column: ColumnValues, rare: Fraction) -> Iterator[NamedClaim]:
         own, (name,) = column.histogram, column.histogram.columns
@@ -316,11 +317,14 @@ class _Judge:
     def _lost_claims(self, column: ColumnValues) -> Iterator[tuple[BoundMarginal, FewLost]]:
         """Claims on lost values, the one that sees most of them first.
 
-        A column with a cell for each value sees all of them.  Others see them at the places between
-        the copy's values, or else beyond the range of the copy.
+        A column with a cell for each value sees all of them, and so does the list of texts in bins.
+        Others see them at the places between the copy's values, or else beyond the range of the
+        copy.
         """
         own, singles = column.histogram, column.singles
-        if isinstance(own.marginal.partitions[0], Categories | Points):
+        if column.known is not None:
+            yield from self._of_lacking(column.known, (column.known.marginal.size - 1,), singles)
+        if isinstance(own.marginal.partitions[0], Categories | Points | TextBins):
             yield from self._of_lacking(own, _lacking(own), singles)
             return
         order = column.ordered

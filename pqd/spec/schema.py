@@ -426,7 +426,7 @@ SECTIONS = (
             Key(
                 "cells",
                 CELLS,
-                "Cells of a marginal: a number of bins or of frequent values, edges, or values.",
+                "Cells of a marginal: a number of bins, edges, or values.",
             ),
             Key(
                 "judge",

@@ -114,9 +114,8 @@ def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterErro
 class StatedCells:
     """Cells of a column that the caller states; exactly one of the three fields is set.
 
-    ``number`` is the number of bins between quantiles, or the number of most frequent values that
-    have a cell.  ``edges`` are the ascending edges of bins, as text.  ``values`` are the values
-    that have a cell, as text.
+    ``number`` is the number of bins between quantiles, of texts in their order.  ``edges`` are the
+    ascending edges of bins, as text.  ``values`` are the values that have a cell, as text.
     """
 
     number: int | None = None

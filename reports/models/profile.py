@@ -232,15 +232,15 @@ class ProfiledColumn:
     """Public facts of one profiled column, and the rule that puts its values into cells.
 
     ``how`` is the rule.  ``values``: each value of the copy is a cell.  ``quantiles``: the cells
-    are bins between quantiles of the copy.  ``frequent``: each of the copy's most frequent values
-    is a cell, and its other ``merged`` values share one cell.  ``stated``: the caller stated the
-    cells.  ``missing``: the copy lacks the column, so every distance with it is 100 %.
+    are bins between quantiles of the copy, of texts in their order.  ``stated``: the caller stated
+    the cells; ``merged`` other values of the copy share one cell.  ``missing``: the copy lacks the
+    column, so every distance with it is 100 %.
     """
 
     name: str
     kind: str
     cells: int
-    how: Literal["values", "quantiles", "frequent", "stated", "missing"]
+    how: Literal["values", "quantiles", "stated", "missing"]
     merged: int = 0
     constant: bool = False
 

@@ -72,7 +72,6 @@ SHORT = {"tv": "TV", "ks": "KS", "emd": "EMD"}
 _HOW = {
     "values": "each value of the copy",
     "quantiles": "bins between quantiles of the copy",
-    "frequent": "the copy's most frequent values",
     "stated": "as stated",
     "missing": "none, since the copy lacks it",
 }
@@ -84,13 +83,8 @@ def fewer_cells(columns: Sequence[ProfiledColumn]) -> str:
     if widest is None or widest.how == "missing" or widest.cells <= _LEAST_CELLS:
         return "fewer cells"
     number = _FEWER[widest.cells > _MANY_CELLS]
-    made = (
-        f"{number} bins"
-        if widest.kind in {"number", "time"}
-        else f"its {number} most frequent values, and one cell for all others"
-    )
     cells = option(f"--cells {pasted(widest.name, f'={number}')}")
-    return f"fewer cells, such as {cells} ({made})"
+    return f"fewer cells, such as {cells} ({number} bins)"
 
 
 def ways_text(ways: int, number: int = 2) -> str:
@@ -232,8 +226,8 @@ def columns_sentence(columns: Sequence[ProfiledColumn], cells_from: str = "") ->
     """Sentence on how the cells of the columns were made; ``cells_from`` names a stated table."""
     origins = dict.fromkeys(_HOW[column.how] for column in columns if column.how != "missing")
     text = (
-        f"Cells are public: {', or '.join(origins)}. NULL is a cell of its own, and so are all "
-        "values that the copy never has."
+        f"Cells are public: {', or '.join(origins)}. NULL is a cell of its own. Values that the "
+        "copy never has lie in its bins, or share a cell of their own."
     )
     return text.replace("the copy", cells_from) if cells_from else text
 

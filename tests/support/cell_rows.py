@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pqd.engine.marginals import MarginalCounts, MarginalPlan, RowMap
-from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps
+from pqd.engine.partitions import Bins, Categories, Ordered, Partition, Points, Steps, TextBins
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import open_table
@@ -58,6 +58,8 @@ def seconds(moment: datetime) -> float:
 
 
 JOBS = Categories("job", Kind.TEXT, ("a", "it's"), ("Zoë", "b\0c"))
+OPEN = TextBins("job", Kind.TEXT, (("A", "a"), ("b", "it's"), ("zebra", "zebra")))
+CLOSED = TextBins("job", Kind.TEXT, OPEN.bins, frozenset(("A", "a", "b", "it's", "zebra")))
 BINS = Bins("age", Kind.NUMBER, (0.0, 1.0, 7.0))
 STATED = Bins("age", Kind.NUMBER, (0.0, 2.0, 7.0), stated=True)
 POINTS = Points("age", Kind.NUMBER, (0.0, 1.0, 2.0, 7.0))
@@ -66,7 +68,9 @@ STEPS = Steps("age", Kind.NUMBER, 0.0, 7.0, 8)
 FLAGS = Categories("flag", Kind.BOOLEAN, ("false", "true"))
 BIRTHS = Points("born", Kind.TIME, tuple(map(seconds, DAYS[:3])))
 BORN = Ordered("born", Kind.TIME, tuple(map(seconds, DAYS[:3])))
-EVERY: tuple[Partition, ...] = (*(JOBS, BINS, STATED, POINTS, ORDERED, STEPS, FLAGS, BIRTHS, BORN),)
+EVERY: tuple[Partition, ...] = (
+    *(JOBS, OPEN, CLOSED, BINS, STATED, POINTS, ORDERED, STEPS, FLAGS, BIRTHS, BORN),
+)
 
 rows = st.fixed_dictionaries(
     {
@@ -125,7 +129,7 @@ def counted(
     return tables.engine.marginals(tables.private, SCHEMA, plan)
 
 
-def cell_of(partition: Partition, value: Any) -> int:  # noqa: PLR0911 - a cell of any kind
+def cell_of(partition: Partition, value: Any) -> int:  # noqa: C901, PLR0911 - a cell of any kind
     """Cell of a value, by the definition of the partition, one value at a time."""
     if isinstance(value, datetime):
         value = seconds(value)
@@ -137,6 +141,11 @@ def cell_of(partition: Partition, value: Any) -> int:  # noqa: PLR0911 - a cell 
         if text in known:
             return 1 + known.index(text)
         return 1 + len(known) if text in partition.merged else partition.size - 1
+    if isinstance(partition, TextBins):
+        if partition.known and value not in partition.known:
+            return partition.size - 1
+        before = [last for _, last in partition.bins[:-1] if last < value]
+        return 1 + len(before)
     if isinstance(partition, Points):
         found = [cell for cell, known in enumerate(partition.values, 1) if known == value]
         return found[0] if found else partition.size - 1

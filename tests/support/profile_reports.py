@@ -46,7 +46,7 @@ ADULT: tuple[tuple[str, str, int, str, float], ...] = (
     ("capital-gain", "number", 4, "quantiles", 0.0512),
     ("capital-loss", "number", 4, "quantiles", 0.0194),
     ("hours-per-week", "number", 9, "quantiles", 0.038),
-    ("native-country", "text", 44, "frequent", 0.0154),
+    ("native-country", "text", 44, "quantiles", 0.0154),
     ("income", "text", 4, "values", 0.0022),
 )
 HALF = 0.0079
@@ -182,7 +182,6 @@ def profiled(
             kind=kind,
             cells=cells,
             how=how,  # type: ignore[arg-type]
-            merged=12 if how == "frequent" else 0,
         )
         for name, kind, cells, how, _ in columns
     )

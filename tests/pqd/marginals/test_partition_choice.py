@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,9 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqd.deciders.distances.chance import independent_distance
 from pqd.deciders.distances.statistics import TotalVariation
 from pqd.engine.marginals import Marginal, ValueCounts
-from pqd.engine.partitions import Bins, Categories, Heaps, Ordered, Partition, Points, Steps
+from pqd.engine.partitions import (
+    Bins,
+    Categories,
+    Heaps,
+    Ordered,
+    Partition,
+    Points,
+    Steps,
+    TextBins,
+)
 from pqd.errors import ParameterError
 from pqd.marginals.partition_choice import (
     MOST_ORDERED,
@@ -40,9 +51,14 @@ def summary(values: Sequence[Any], nulls: int = 0) -> ValueCounts:
     return ValueCounts(typed, counts.astype(np.int64), len(known), nulls, len(values) + nulls)
 
 
+def single_rows(values: Sequence[Any]) -> int:
+    """Rows whose value no other row has."""
+    return sum(number == 1 for number in Counter(values).values())
+
+
 def chosen(kind: Kind, copy: Sequence[Any], cells: object = None) -> tuple[Partition, str, int]:
     stated = None if cells is None else read_cells(cells, "x")
-    partition, facts = choose_partition("x", kind, summary(copy), stated)
+    partition, facts = choose_partition("x", kind, summary(copy), stated, singles=single_rows(copy))
     assert (facts.name, facts.kind, facts.cells) == ("x", str(kind), partition.size)
     return partition, facts.how, facts.merged
 
@@ -99,15 +115,73 @@ def test_times_are_binned_as_numbers_and_read_as_days() -> None:
     assert moments.labels[1:4] == ("1970-01-01 00:00:00", "1970-01-01 00:00:01.500000", "infinite")
 
 
-def test_texts_beyond_the_most_frequent_are_one_cell() -> None:
+def test_more_than_fifty_texts_have_bins_in_their_order() -> None:
     texts = [f"t{number:03}" for number in range(60) for _ in range(1 + (number >= 40))]
     partition, how, merged = chosen(Kind.TEXT, texts)
-    assert isinstance(partition, Categories)
-    assert partition.labels[:3] == ("NULL", "t040", "t041")
-    assert partition.labels[-2:] == ("other values of the copy", "not in the copy")
-    assert (how, merged, partition.size) == ("frequent", 10, 53)
-    assert partition.merged == tuple(f"t{number:03}" for number in range(30, 40))
-    assert chosen(Kind.TEXT, texts[:40], cells=2)[1:] == ("frequent", 38)
+    assert isinstance(partition, TextBins)
+    assert partition.labels[:3] == ("NULL", "t000 to t001", "t002 to t003")
+    # From t040 on each text has a fortieth of the rows, more than a fiftieth.
+    assert partition.labels[-2:] == ("t058", "t059")
+    assert (how, merged, partition.unseen) == ("quantiles", 0, None)
+    # A text that the copy never has lies where it would stand.
+    values = np.array([None, "", "t000", "t001", "t0011", "t002", "t058x", "t059", "zzz"], object)
+    last = partition.size - 1
+    assert partition.codes(values).tolist() == [0, 1, 1, 1, 2, 2, last, last, last]
+    assert chosen(Kind.TEXT, texts[:40], cells=2)[0].labels == (
+        "NULL",
+        "t000 to t019",
+        "t020 to t039",
+    )
+
+
+def test_a_text_with_two_fiftieths_of_the_rows_has_a_bin_of_its_own() -> None:
+    few = [f"t{number:03}" for number in range(480)]
+    alone, _, _ = chosen(Kind.TEXT, [*few, *["t100x"] * 20])
+    assert "t100x" in alone.labels
+    beside, _, _ = chosen(Kind.TEXT, [*few, *["t100x"] * 19])
+    assert "t100x" not in beside.labels
+
+
+def test_a_closed_list_of_texts_has_a_cell_for_new_ones() -> None:
+    counts = np.full(60, 100)
+    values = np.array([f"t{number:03}" for number in range(60)], object)
+    whole = ValueCounts(values, counts, 60, 0, 6_000)
+    closed, _ = choose_partition("x", Kind.TEXT, whole, singles=6)
+    assert closed.unseen == closed.size - 1
+    assert closed.labels[-1] == "not in the copy"
+    codes = closed.codes(np.array(["t000", "t0000", "t059", None], object))
+    assert codes.tolist() == [1, closed.unseen, closed.size - 2, 0]
+    opened, _ = choose_partition("x", Kind.TEXT, whole, singles=7)
+    assert opened.unseen is None
+
+
+@pytest.mark.parametrize("bins", [(), (("b", "a"),), (("a", "c"), ("b", "d"))])
+def test_bins_of_texts_ascend(bins: tuple[tuple[str, str], ...]) -> None:
+    with pytest.raises(ValueError, match="ascend"):
+        TextBins("x", Kind.TEXT, bins)
+
+
+@pytest.mark.parametrize("texts", [51, 60, 100, 200, 1_500, 5_000])
+def test_an_independent_sample_is_not_further_than_chance_says(texts: int) -> None:
+    """Texts that are equally frequent: cells by rank would put it 3 to 20 points too far away."""
+    rng, rows, pairs = np.random.default_rng(texts), 6_000, 40
+    gaps = []
+    for _ in range(pairs):
+        copy, private = (
+            np.array([f"t{number:05}" for number in rng.integers(0, texts, rows)], object)
+            for _ in range(2)
+        )
+        values, counts = np.unique(copy, return_counts=True)
+        single = int((counts == 1).sum())
+        known = ValueCounts(values, counts, values.size, 0, rows)
+        cells, _ = choose_partition("x", Kind.TEXT, known, singles=single)
+        own, other = (
+            np.bincount(cells.codes(each), minlength=cells.size) for each in (copy, private)
+        )
+        distance = np.abs(own - other).sum() / (2 * rows)
+        gaps.append(distance - independent_distance(own, rows))
+    # The mean of all is chance, within four of its errors.
+    assert abs(np.mean(gaps)) < 4 * np.std(gaps) / np.sqrt(pairs) + 0.001
 
 
 def test_a_column_that_the_copy_lacks_has_one_cell_for_all_private_rows() -> None:
@@ -132,21 +206,23 @@ def test_labels_that_read_as_another_cell_are_quoted_and_long_ones_cut() -> None
 
 @pytest.mark.parametrize("kind", [Kind.NUMBER, Kind.TIME, Kind.TEXT, Kind.BOOLEAN])
 def test_columns_of_nothing_but_null_have_two_cells(kind: Kind) -> None:
-    partition, facts = choose_partition("x", kind, summary([], nulls=5))
+    partition, facts = choose_partition("x", kind, summary([], nulls=5), singles=0)
     assert (partition.labels, facts.constant) == (("NULL", "not in the copy"), True)
     assert ordered_partition("x", Kind.NUMBER, summary([], nulls=5)).size == 2
     assert steps_partition("x", Kind.NUMBER, summary([], nulls=5)).size == 2
 
 
 def test_constant_columns_work() -> None:
-    numbers, facts = choose_partition("x", Kind.NUMBER, summary([3, 3]))
+    numbers, facts = choose_partition("x", Kind.NUMBER, summary([3, 3]), singles=0)
     assert (numbers.labels, facts.constant) == (("NULL", "3", "not in the copy"), True)
-    stated, _ = choose_partition("x", Kind.NUMBER, summary([3, 3]), StatedCells(number=1))
+    stated, _ = choose_partition(
+        "x", Kind.NUMBER, summary([3, 3]), StatedCells(number=1), singles=0
+    )
     assert stated.labels == numbers.labels
     steps = steps_partition("x", Kind.NUMBER, summary([3, 3]))
     assert (steps.lower, steps.upper, steps.points) == (3, 4, 2)
-    assert choose_partition("x", Kind.TEXT, summary(["a"]))[1].constant
-    assert not choose_partition("x", Kind.TEXT, summary(["a", "b"]))[1].constant
+    assert choose_partition("x", Kind.TEXT, summary(["a"]), singles=0)[1].constant
+    assert not choose_partition("x", Kind.TEXT, summary(["a", "b"]), singles=0)[1].constant
 
 
 def test_true_and_false_are_cells_where_the_copy_has_them() -> None:
@@ -349,6 +425,9 @@ def test_facts_tell_partitions_apart() -> None:
         Categories("x", Kind.TEXT, ("b", "a")),
         Categories("x", Kind.TEXT, ("a",), ("b",)),
         Categories("x", Kind.TEXT, ("a",), ("b", "c")),
+        TextBins("x", Kind.TEXT, (("a", "b"),)),
+        TextBins("x", Kind.TEXT, (("a", "c"),)),
+        TextBins("x", Kind.TEXT, (("a", "b"),), frozenset("ab")),
     ]
     facts = [str(partition.facts()) for partition in partitions]
     # Stated edges or not: the cell of a row is the same, only its name is another one.

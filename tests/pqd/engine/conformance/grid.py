@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pqd.engine.marginals import Marginal, MarginalPlan, Unseen
-from pqd.engine.partitions import Bins, Categories, Ordered, Points
+from pqd.engine.partitions import Bins, Categories, Ordered, Points, TextBins
 from pqd.engine.reading.text_format import TextFormat
 from pqd.engine.scan_plan import PrivacyUnit, ScanPlan
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -301,12 +301,14 @@ JOINT = (
 )
 _NUMBERS = Bins("number", Kind.NUMBER, (-3.0, 0.0, 1.0, 5.0))
 _TEXTS = Categories("text", Kind.TEXT, ("A", "a", "b"), ("ä",))
+_ORDER = TextBins("text", Kind.TEXT, (("A", "a"), ("b", "b"), ("ä", "ä")), frozenset("Aabä"))
 _FLAGS = Categories("flag", Kind.BOOLEAN, ("false", "true"))
 _DAYS = Points("day", Kind.TIME, (0.0, 1_582_934_400e6))
 _MIXED = Ordered("mixed", Kind.NUMBER, (0.0, 1.0, 2.0, 5.0, 40.0))
 MARGINALS = (
     *(Marginal((each,)) for each in (_NUMBERS, _TEXTS, _FLAGS, _DAYS, _MIXED)),
     Marginal((_TEXTS, _FLAGS)),
+    Marginal((_ORDER, _DAYS)),
     Unseen((_NUMBERS, _TEXTS, _FLAGS, _DAYS)),
 )
 
