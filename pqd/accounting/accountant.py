@@ -227,8 +227,9 @@ class Accountant:
 
         def recognition() -> RecognisedTable:
             file = ledger.keyed_digest(private.digest())
-            fingerprint = ledger.fingerprint_of(engine, private)
-            return RecognisedTable(private.label, fingerprint, file, private.source.folder)
+            fingerprint, *others = ledger.fingerprints_of(engine, private)
+            label, folder = private.label, private.source.folder
+            return RecognisedTable(label, fingerprint, file, folder, others=tuple(others))
 
         seen = (private.source.places, private.label, version) if version else None
         recognised = self._recognised.get(seen) or sealed(recognition)

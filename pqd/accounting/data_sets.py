@@ -35,7 +35,8 @@ class RecognisedTable(NamedTuple):
     """Private table as the ledger knows it: its fingerprint, and the digest of its file.
 
     ``folder`` holds that file; None for a frame.  ``places`` are the places of its rows, ``name``
-    is the name of its data set if the user states one.
+    is the name of its data set if the user states one.  ``others`` are fingerprints of the same
+    rows by another rule.
     """
 
     label: str
@@ -44,6 +45,7 @@ class RecognisedTable(NamedTuple):
     folder: Path | None = None
     places: KeyedPlaces = NO_PLACES
     name: str | None = None
+    others: tuple[str, ...] = ()
 
 
 def data_set_name(stated: str | None) -> str | None:
@@ -248,14 +250,19 @@ class Accounts:
             If the stated name is not that of the data set to which content or places lead, or if
             the custodian has declared this content public.
         """
-        account = self.account(table.fingerprint)
-        if account and account.public is not None:
-            raise ParameterError(
-                f"table {account.number} ({account.label}) was declared public ({account.public}), "
-                "so it cannot be the private table. Nothing was spent. If it is private after all: "
-                f'pqd ledger forget LEDGER --table {account.number} --undo --because "..."'
-            )
-        own = [self.data_set_of(account.number)] if account else []
+        own: list[DataSet] = []
+        for account in map(self.account, (table.fingerprint, *table.others)):
+            if account is None:
+                continue
+            if account.public is not None:
+                raise ParameterError(
+                    f"table {account.number} ({account.label}) was declared public "
+                    f"({account.public}), so it cannot be the private table. Nothing was spent. If "
+                    f"it is private after all: pqd ledger forget LEDGER --table {account.number} "
+                    '--undo --because "..."'
+                )
+            data_set = self.data_set_of(account.number)
+            own += [data_set] if data_set not in own else []
         if own and own[0].ended and (table.name is None or own[0].has_name(table.name)):
             return tuple(own)
         own += [d for d in self._going_on() if d not in own and table.places.overlap(d.places)]

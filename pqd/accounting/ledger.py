@@ -159,8 +159,19 @@ class Ledger:
     def fingerprint_of(self, engine: Engine, table: Table) -> str:
         """Fingerprint under which this ledger keeps the account of a table, now or in the future.
 
+        Raises
+        ------
+        RunError, TableError
+            The errors of ``fingerprints_of``.
+        """
+        return self.fingerprints_of(engine, table)[0]
+
+    def fingerprints_of(self, engine: Engine, table: Table) -> tuple[str, ...]:
+        """Fingerprint of a table, and that of another account of the same rows, if there is one.
+
         The rows are read only if the ledger does not know the file.  An account that was opened by
-        the earlier rule goes on.
+        the earlier rule goes on.  Where the same rows have an account by either rule, what both
+        have spent counts.
 
         Raises
         ------
@@ -169,12 +180,12 @@ class Ledger:
         """
         by_file = self.fingerprint_by_file(table)
         if by_file is not None:
-            return by_file
+            return (by_file,)
         key = self.key(ROWS)
         content = engine.content(table, key)
         own = self.fingerprint(content.text)
         earlier = self.fingerprint(content.earlier(key), _EARLIER)
-        return earlier if self.account(earlier) and not self.account(own) else own
+        return tuple(each for each in (own, earlier) if self.account(each)) or (own,)
 
     def unread(self, table: Table, name: str | None) -> RecognisedTable:
         """Table as this ledger knows it by place and ``name`` alone, as a dry run needs it.

@@ -45,6 +45,14 @@ class Custodian:
             assert paid is not None
             return ledger.data_set(table) or pytest.fail("it belongs to no data set")
 
+    def spent_on(self, source: object) -> Fraction:
+        """What the ledger knows to be spent on a table, before a charge."""
+        accountant = Accountant(self.path)
+        with closing(accountant.ledger) as ledger:
+            table = accountant.recognise(SyntheticTable(), open_table(source, "private"))
+            data_set = ledger.data_set(table)
+            return data_set.spent.epsilon if data_set else Fraction(0)
+
     def limit(self, epsilon: Fraction | int | None, table: int | None = None) -> None:
         with closing(Ledger(self.path)) as ledger:
             limit = Budget(None if epsilon is None else Fraction(epsilon), Fraction(1, 10))

@@ -224,6 +224,38 @@ def test_json_lines_too_large_to_keep_are_the_same_table(
     assert of_file(files["jsonl"]).text == of_file(files["keys"]).text == whole
 
 
+def by_earlier_rule(ledger: Ledger, engine: SyntheticTable, table: Table) -> tuple[str, ...]:
+    """Fingerprint as ledgers of the earlier rule have it."""
+    key = ledger.key("rows")
+    return (ledger.fingerprint(engine.content(table, key).earlier(key), "rows:"),)
+
+
+def by_rule_alone(ledger: Ledger, engine: SyntheticTable, table: Table) -> tuple[str, ...]:
+    """Fingerprint of the rule of today, whatever the earlier one has opened."""
+    return (ledger.fingerprint(engine.content(table, ledger.key("rows")).text),)
+
+
+def test_accounts_of_the_same_rows_by_either_rule_are_united(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spending of neither is lost; broken twin: a ledger that prefers the new account."""
+    custodian = Custodian(tmp_path)
+    kinds = [in_kinds(PEOPLE, tmp_path / name) for name in ("one", "two", "three")]
+    for files, rule in zip(kinds, (by_earlier_rule, by_rule_alone), strict=False):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "fingerprints_of", rule)
+            custodian.charge(files["csv"])
+    assert [each.spent.epsilon for each in custodian.data_sets()] == [1, 1]
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "fingerprints_of", by_rule_alone)
+        assert custodian.spent_on(kinds[2]["store"]) == 1, "the broken twin sees one of the two"
+    assert custodian.spent_on(kinds[2]["store"]) == 2
+    custodian.charge(kinds[2]["store"])
+    (data_set,) = custodian.data_sets()
+    assert data_set.spent.epsilon == 3
+    assert [a.fingerprint.partition(":")[0] for a in data_set.versions] == ["rows", "cells"]
+
+
 def test_a_ledger_of_the_earlier_rule_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,12 +263,8 @@ def test_a_ledger_of_the_earlier_rule_goes_on(
     custodian = Custodian(tmp_path)
     people, others = in_kinds(PEOPLE, tmp_path / "one"), in_kinds(PEOPLE[:3], tmp_path / "two")
 
-    def earlier(ledger: Ledger, engine: SyntheticTable, table: Table) -> str:
-        key = ledger.key("rows")
-        return ledger.fingerprint(engine.content(table, key).earlier(key), "rows:")
-
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "fingerprint_of", earlier)
+        patch.setattr(Ledger, "fingerprints_of", by_earlier_rule)
         custodian.charge(people["parquet"])
     for kind in ("csv", "store", "jsonl"):
         assert custodian.charge(people[kind]).number == 1, kind
