@@ -250,10 +250,7 @@ def test_a_plan_says_what_no_copy_can_reach() -> None:
 def test_fewer_cells_are_proposed_for_the_widest_column() -> None:
     few, many = replace(PLAIN.columns[0], cells=7), replace(PLAIN.columns[1], cells=44)
     assert fewer_cells([]) == fewer_cells([few]) == "fewer cells"
-    assert fewer_cells([few, many]) == (
-        "fewer cells, such as --cells workclass=10 (its 10 most frequent values, and one cell for "
-        "all others)"
-    )
+    assert fewer_cells([few, many]) == "fewer cells, such as --cells workclass=10 (10 bins)"
 
 
 def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
