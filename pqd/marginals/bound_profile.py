@@ -118,7 +118,7 @@ class ColumnValues(NamedTuple):
     value that exactly one row or person has, in the table that gives the cells.  ``heaps`` is the
     marginal of its numbers by roundness; it is None for a column without numbers, or with few
     values.  ``ordered`` has the cells of an ordered column in their order; it is None for other
-    columns.  ``known`` tells the copy's texts from new ones where these lie in bins; else None.
+    columns.  ``known`` tells the copy's texts from new ones where new ones lie in bins; else None.
     """
 
     histogram: BoundMarginal
@@ -361,6 +361,7 @@ class _Binding:
             for name in names
             if name not in self._lacking
         }
+        self._singles = {name: self._single_rows(source, name) for name in names}
         chosen = {name: self._partition(name) for name in names}
         self._partitions = {name: partition for name, (partition, _) in chosen.items()}
         marginals = [self._marginal(each) for each in self._marginal_columns(names)]
@@ -392,7 +393,7 @@ class _Binding:
             column_values=tuple(
                 ColumnValues(
                     counts(own),
-                    self._singles(name),
+                    self._singles[name],
                     counts(heap) if heap else None,
                     counts(order) if order else None,
                     counts(texts) if texts else None,
@@ -430,7 +431,7 @@ class _Binding:
         kind = self._schema[name]
         if name in self._lacking:
             return lacking_partition(name, kind)
-        cells, singles = self._stated_cells(name), self._singles(name)
+        cells, singles = self._stated_cells(name), self._singles[name]
         return choose_partition(name, kind, self._summaries[name], cells, singles=singles)
 
     def _marginal_columns(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -485,15 +486,15 @@ class _Binding:
         return Marginal((heaps,)) if heaps else None
 
     def _known(self, name: str) -> Marginal | None:
-        if not isinstance(self._partitions[name], TextBins):
+        partition = self._partitions[name]
+        if not isinstance(partition, TextBins) or partition.known:
             return None
         return Marginal((known_partition(name, self._schema[name], self._summaries[name]),))
 
-    def _singles(self, name: str) -> int:
+    def _single_rows(self, source: SyntheticTable, name: str) -> int:
         """Rows with a value that exactly one row has, or with a unit exactly one person."""
         if name in self._lacking:
             return 0
-        source = self._engine if self._tables.cells_from is None else self._tables.engine
         return source.singles(self._schema, name, self._unit)
 
     def _steps(self, name: str) -> Partition:

@@ -317,9 +317,9 @@ class _Judge:
     def _lost_claims(self, column: ColumnValues) -> Iterator[tuple[BoundMarginal, FewLost]]:
         """Claims on lost values, the one that sees most of them first.
 
-        A column with a cell for each value sees all of them, and so does the list of texts in bins.
-        Others see them at the places between the copy's values, or else beyond the range of the
-        copy.
+        A column with a cell for each value sees all of them, and so does the list of all texts of a
+        column in bins.  Others see them at the places between the copy's values, or else beyond the
+        range of the copy.
         """
         own, singles = column.histogram, column.singles
         if column.known is not None:

@@ -129,7 +129,24 @@ def counted(
     return tables.engine.marginals(tables.private, SCHEMA, plan)
 
 
-def cell_of(partition: Partition, value: Any) -> int:  # noqa: C901, PLR0911 - a cell of any kind
+def _text_bin_of(partition: TextBins, value: str) -> int:
+    """Bin of a text, or the last cell for one that a closed list of texts lacks."""
+    if partition.known and value not in partition.known:
+        return partition.size - 1
+    before = [last for _, last in partition.bins[:-1] if last < value]
+    return 1 + len(before)
+
+
+def _bin_of(edges: Sequence[float], value: float) -> int:
+    """Bin of a number between ascending edges, or the last cell for one outside."""
+    for cell in range(1, len(edges)):
+        closed = cell == len(edges) - 1 and value == edges[-1]
+        if edges[cell - 1] <= value < edges[cell] or closed:
+            return cell
+    return len(edges)
+
+
+def cell_of(partition: Partition, value: Any) -> int:  # noqa: PLR0911 - a cell of any kind
     """Cell of a value, by the definition of the partition, one value at a time."""
     if isinstance(value, datetime):
         value = seconds(value)
@@ -142,20 +159,12 @@ def cell_of(partition: Partition, value: Any) -> int:  # noqa: C901, PLR0911 - a
             return 1 + known.index(text)
         return 1 + len(known) if text in partition.merged else partition.size - 1
     if isinstance(partition, TextBins):
-        if partition.known and value not in partition.known:
-            return partition.size - 1
-        before = [last for _, last in partition.bins[:-1] if last < value]
-        return 1 + len(before)
+        return _text_bin_of(partition, value)
     if isinstance(partition, Points):
         found = [cell for cell, known in enumerate(partition.values, 1) if known == value]
         return found[0] if found else partition.size - 1
     if isinstance(partition, Bins):
-        edges = partition.edges
-        for cell in range(1, len(edges)):
-            closed = cell == len(edges) - 1 and value == edges[-1]
-            if edges[cell - 1] <= value < edges[cell] or closed:
-                return cell
-        return len(edges)
+        return _bin_of(partition.edges, value)
     if isinstance(partition, Ordered):
         points = partition.values  # noqa: PD011 - no pandas
         below: int = sum(known < value for known in points)

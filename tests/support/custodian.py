@@ -46,7 +46,7 @@ class Custodian:
             return ledger.data_set(table) or pytest.fail("it belongs to no data set")
 
     def spent_on(self, source: object) -> Fraction:
-        """What the ledger knows to be spent on a table, before a charge."""
+        """Epsilon that the ledger knows to be spent on a table, before a charge."""
         accountant = Accountant(self.path)
         with closing(accountant.ledger) as ledger:
             table = accountant.recognise(SyntheticTable(), open_table(source, "private"))
