@@ -406,7 +406,7 @@ def _report(
         private=bound.private.label,
         checks=results,
         cost=cost,
-        notes=tuple(plan.notes),
+        notes=(*bound.notes, *plan.notes),
     )
 
 

@@ -107,10 +107,12 @@ def gate_of(check: Check, status: Status) -> Gate:
     return "warn" if gate == "fail" and check.severity == "warn" else gate
 
 
-def of_columns(check: Check, name: str, unjudged: Sequence[LeftOut]) -> CheckResult:
+def of_columns(
+    check: Check, name: str, unjudged: Sequence[LeftOut], aside: Sequence[str]
+) -> CheckResult:
     """Result of a check of the whole table that its columns decide; it is public and exact."""
     status: Status = "not as expected" if unjudged else "as expected"
-    return _result(check, name, status, gate_of(check, status), columns_message(unjudged))
+    return _result(check, name, status, gate_of(check, status), columns_message(unjudged, aside))
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pqd.accounting.accountant import Accountant
 from pqd.commands.gates import of_columns
 from pqd.deciders.names import names_and_more, nearest_names
+from pqd.deciders.note import Note, note
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import dry_table
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
@@ -31,8 +32,9 @@ from pqd.spec import Check, Spec
 from pqd.spec.sources import facts_of, open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
+from pqd.sql.schema import fold_case
 from pqd.stated.budgets import AUTO
-from pqd.stated.column_facts import cells_of_facts
+from pqd.stated.column_facts import Facts, cells_of_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,31 @@ def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck
     return [each for each in checks if not names or each.check.id in names or each.id in names]
 
 
+def judged_checks(
+    checks: Sequence[SelectedCheck], facts: Facts
+) -> tuple[list[SelectedCheck], tuple[Note, ...]]:
+    """Checks but those of a column that is never judged, and a note on these.
+
+    Raises
+    ------
+    NothingSelectedError
+        If no check is left.
+    """
+    own = {name for name, each in facts.items() if each.judge is False and not each.source}
+    aside = {fold_case(name): name for name in facts if name in own}
+    kept = [each for each in checks if aside.keys().isdisjoint(map(fold_case, each.check.columns))]
+    if len(kept) == len(checks):
+        return kept, ()
+    used = {fold_case(name) for each in checks for name in each.check.columns}
+    columns = tuple(name for folded, name in aside.items() if folded in used)
+    if not kept:
+        raise NothingSelectedError(
+            f"no check is left: all are of {', '.join(columns)}, which judge = false sets aside; "
+            "take that line out, or select another check"
+        )
+    return kept, (note("checks-set-aside", checks=len(checks) - len(kept), columns=columns),)
+
+
 def _known_names(name: str, spec: Spec, known: Sequence[str]) -> str:
     """Names of checks similar to ``name``, and the number of all checks."""
     number = len(spec.checks)
@@ -98,6 +125,8 @@ class BoundChecks:
         The conditions of the checks of the values of a column, by id.
     broken
         The errors of checks that cannot be decided, by id.
+    notes
+        The note on checks that are left out, since the spec sets one of their columns aside.
     unjudged
         By the id of a check: the columns that fail it in public, before anything is measured.  A
         check of a schema is always there, a check of a score only if it fails.
@@ -121,11 +150,11 @@ class BoundChecks:
         """
         self._spec, self._detail, self._explained = spec, detail, explained
         self._accountant = accountant
-        self.checks = selected_checks(spec, only)
+        self._columns = facts_of(spec)
+        self.checks, self.notes = judged_checks(selected_checks(spec, only), self._columns)
         self.broken: dict[str, PqdError] = {}
         self.unjudged: dict[str, tuple[LeftOut, ...]] = {}
         self.unit = privacy_unit(spec.unit, spec.max_rows or 1)
-        self._columns = facts_of(spec)
         private = open_source(spec.private, "private", self._columns)
         self.private = dry_table(private) if dry_run else private
         queries = [each for each in self.checks if each.check.sql]
@@ -365,7 +394,8 @@ class BoundChecks:
             if each.id in self.broken:
                 return broken(each.check, each.id, self.broken[each.id])
             if each.id in self.unjudged:
-                return of_columns(each.check, each.id, self.unjudged[each.id])
+                aside = tuple(name for name, of in self._columns.items() if of.judge is False)
+                return of_columns(each.check, each.id, self.unjudged[each.id], aside)
             return result(each)
 
         return tuple(map(of, self.checks))

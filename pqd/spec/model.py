@@ -77,6 +77,11 @@ class Check:
     scale: Scale | None = None
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns whose values are compared, as the spec names them; none of a query or a score."""
+        return self.marginal or ((self.column,) if self.column is not None else ())
+
+    @property
     def tolerance(self) -> Tolerance:
         """Tolerance; of a score the largest distance from 100 %.  ParameterError if invalid.
 

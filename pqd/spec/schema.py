@@ -431,8 +431,8 @@ SECTIONS = (
             Key(
                 "judge",
                 FLAG,
-                "true: judged even if it looks like an identifier; false: not judged, and no check "
-                "fails if a table lacks it.",
+                "true: judged even if it looks like an identifier; false: not judged, its checks "
+                "are left out, and no check fails if a table lacks it.",
             ),
         ),
         form="named",

@@ -22,6 +22,7 @@ from pqd.reports.text.numbers import (
     counted,
     epsilon_text,
     first_of,
+    listed,
     p_value_text,
     percent_text,
 )
@@ -217,10 +218,16 @@ def counts_sentence(report: CheckReport) -> str:
     return f"{', '.join(parts) or 'no checks'}."
 
 
-def columns_message(unjudged: Sequence[LeftOut]) -> str:
-    """Reason why a check of the whole table passes or fails by its columns alone."""
+def columns_message(unjudged: Sequence[LeftOut], aside: Sequence[str] = ()) -> str:
+    """Reason why a check of the whole table passes or fails by its columns alone.
+
+    ``aside`` are columns that the spec sets aside, which are not looked at.
+    """
     if not unjudged:
-        return "every column is in both tables and can be judged (public and exact, no p-value)"
+        but = f" but {listed(aside)} (judge = false)" if aside else ""
+        return (
+            f"every column{but} is in both tables and can be judged (public and exact, no p-value)"
+        )
     # A spec judges a column by a key of its own.
     told = (f"{each.columns[0]} is {each.standing}: {_reason(each)}" for each in unjudged)
     return (

@@ -875,6 +875,16 @@ def alarm_not_judged(copies: Sequence[str]) -> str:
     )
 
 
+@sentence
+def checks_set_aside(checks: int, columns: Sequence[str]) -> str:
+    """Note on the number of ``checks`` of a spec that compare ``columns`` which it sets aside."""
+    verb = "is" if checks == 1 else "are"
+    return (
+        f"{counted(checks, 'check')} {verb} left out: judge = false is stated for "
+        f"{_first_names(columns)}."
+    )
+
+
 # Findings in a copy (pqd lint).
 
 

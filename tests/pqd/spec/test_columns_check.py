@@ -9,6 +9,7 @@ import pytest
 
 from pqd.accounting.accountant import Accountant
 from pqd.commands.check import run_check
+from pqd.errors import NothingSelectedError
 from pqd.reports.models.check import CheckReport
 from pqd.spec import read_spec
 from pqd.spec.problems import SpecError
@@ -99,6 +100,33 @@ def test_a_spec_says_what_may_be_missing_and_what_is_judged(tmp_path: Path) -> N
     assert judged.exit_code == 0
     assert judged.cost.epsilon == 20
     assert checked(tmp_path, copy, AN_ID, severity='severity = "warn"').exit_code == 0
+
+
+OF_CITY = """
+[[check]]
+id = "city"
+marginal = ["city"]
+tau = "20%"
+epsilon = 1
+
+[[check]]
+id = "city-age"
+marginal = ["city", "age"]
+tau = "20%"
+epsilon = 1
+"""
+
+
+def test_checks_of_a_column_that_is_set_aside_are_left_out(tmp_path: Path) -> None:
+    more = f"{AN_ID}\n[columns.CITY]\njudge = false"
+    report = checked(tmp_path, people(2), more, OF_CITY)
+    assert [each.id for each in report.checks] == ["columns"]
+    assert (report.exit_code, report.cost.epsilon) == (0, Fraction(0))
+    assert "every column but id and CITY (judge = false) is in both" in report.checks[0].message
+    assert "2 checks are left out: judge = false is stated for CITY." in report.to_markdown()
+    with pytest.raises(NothingSelectedError, match="no check is left: all are of CITY"):
+        run_check(read_spec(tmp_path / "audit.toml"), Absent(), only="city")
+    assert len(checked(tmp_path, people(2), AN_ID, OF_CITY).checks) == 3
 
 
 def test_a_dry_run_tells_it_too(tmp_path: Path) -> None:
