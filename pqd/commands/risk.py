@@ -6,43 +6,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant, Quote
+from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
-from pqd.attacks.bound_risk import BoundRisk, bind_risk
-from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
 from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
+from pqd.attacks.planned_risk import (
+    measure_held_out,
+    open_held_out,
+    plan_risk,
+    quote_both,
+    refuse_spark,
+    risk_report,
+)
 from pqd.commands.cell_progress import cell_progress
-from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number
-from pqd.deciders.options import option, with_option
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.sources.source import place_key
-from pqd.engine.sources.spark_address import is_spark
-from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table, open_table
-from pqd.errors import TableError
+from pqd.engine.tables import open_table
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import separate_tables
 from pqd.progress import Progress, Step, silent
 from pqd.reports.models.risk import RiskReport
-from pqd.run.costs import cost_of
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import measure
 from pqd.run.means import Means
-from pqd.run.measurement import MeasurementSet
-from pqd.sql.schema import fold_case
 from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.text_formats import StatedFormat, text_formats
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
-
-_SPARK = (
-    "a risk report reads its tables in this process, and cannot read a table of Spark yet; give a "
-    "file, a frame or a database table"
-)
-_OTHERS = "give rows of other persons, which the generator never saw"
 
 
 @with_keyword_advice
@@ -178,121 +169,16 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
 
     Both budgets are checked before either is spent.
     """
-    for given in (private, held_out, synthetic):
-        if is_spark(given):
-            raise ParameterError(_SPARK)
+    refuse_spark(private, held_out, synthetic)
     names = parameters.request.column_names(unit)
     secret = open_table(private, "private")
-    other = None if held_out is None else _held_out(held_out, secret)
+    other = None
+    if held_out is not None:
+        other = open_held_out(held_out, held_out_accountant, secret)
     tables = separate_tables(secret, synthetic, accountant=accountant, names=names, unit=unit)
-    others = other and separate_tables(
-        other, synthetic, accountant=held_out_accountant, names=names, unit=unit
-    )
     progress(Step.READING_COPY)
-    bound = bind_risk(tables, parameters, unit)
-    own = bound.profile.measurement_set([measurement := bound.measurement(parameters)])
-    apart = others and _held_out_set(bound, own, others)
-    if apart:
-        # If one of the budgets does not cover the report, refuse before the other is spent.
-        quote = quote_sets([own], accountant, progress)
-        with with_option("--held-out-dataset", "--dataset"):
-            other_quote = quote_sets([apart], held_out_accountant, progress)
-        _check_other_rows(quote, other_quote, accountant, held_out_accountant)
-    outputs = measure([own], accountant, noise, progress, command="risk")
-    released = measurement.released(outputs[measurement].numbers)
-    compared, held_out_cost, replayed = None, None, not outputs.quote.new
-    if apart:
-        held = measure([apart], held_out_accountant, noise, progress, command="risk")
-        compared = measurement.released(held[measurement].numbers)
-        held_out_cost = cost_of(held.quote, held_out_accountant, unit)
-        replayed = replayed and not held.quote.new
-    profile = bound.profile
-    return RiskReport(
-        private=tables.private_label,
-        synthetic=profile.label,
-        held_out=others.private_label if others else None,
-        total_epsilon=parameters.total_epsilon,
-        tolerance=parameters.tolerance,
-        alpha=parameters.alpha,
-        attacks=attack_facts(bound, parameters, released, compared),
-        curve=curve_points(bound, parameters, released, compared),
-        roc=roc_points(bound, parameters, released, compared),
-        copy_epsilon=parameters.copy_epsilon,
-        columns=tuple(each.column for each in bound.attacks.nearest.partitions),
-        known=parameters.known,
-        rows=rows_figure(released, parameters),
-        held_out_rows=rows_figure(compared, parameters) if compared else None,
-        copy_rows=profile.copy.rows(),
-        searched=len(bound.attacks.nearest.codes),
-        tried=bound.trial.rows,
-        cost=cost_of(outputs.quote, accountant, unit),
-        held_out_cost=held_out_cost,
-        left_out=profile.left_out,
-        notes=profile.notes,
-        replayed=replayed,
-        simulated=noise.simulated,
-    )
-
-
-def _held_out(given: object, private: Table) -> Table:
-    """Held-out table, opened.
-
-    Raises
-    ------
-    ParameterError
-        If it is the private table itself, or shares a file or a database table with it.
-    """
-    table = open_table(given, "private")
-    same = table.given is private.given and not table.source.places
-    own = set(map(place_key, private.source.places))
-    if same or any(place_key(each) in own for each in table.source.places):
-        raise ParameterError(
-            f"the held-out table ({option('--held-out')}) is the private table, or shares a part "
-            f"with it; {_OTHERS}. Nothing was spent"
-        )
-    return table
-
-
-def _check_other_rows(
-    own: Quote,
-    other: Quote,
-    accountant: Accountant | None,
-    held_out_accountant: Accountant | None,
-) -> None:
-    """Refuse held-out rows that one ledger recognises as the private rows.
-
-    Whole tables are compared, as a copy is with the private table (docs/limitations.md).
-    """
-    one, two = own.table, other.table
-    if one is None or two is None or accountant is None or held_out_accountant is None:
-        return
-    if accountant.path == held_out_accountant.path and one.fingerprint == two.fingerprint:
-        raise ParameterError(
-            f"the held-out table ({option('--held-out')}) holds the same rows as the private "
-            f"table; {_OTHERS}. Nothing was spent"
-        )
-
-
-def _held_out_set(bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables) -> MeasurementSet:
-    """Same measurement, on the held-out table.
-
-    Raises
-    ------
-    TableError
-        If the held-out table lacks a column that the attacks use.
-    """
-    table = tables.private
-    if table is None:
-        raise TypeError("there is no held-out table")
-    has = set(map(fold_case, table.columns))
-    needed = [*bound.attacks.columns, *([own.unit.column] if own.unit else [])]
-    lacking = [name for name in dict.fromkeys(needed) if fold_case(name) not in has]
-    if lacking:
-        raise TableError(
-            f'the held-out table {table.label} has no column "{lacking[0]}", which the copy and '
-            "the private table have; give rows with the same columns, or name the columns to use "
-            f"({option('--columns')}). Nothing was spent"
-        )
-    return MeasurementSet(
-        tables.engine, table, own.schema, own.unit, own.measurements, (), own.copies
-    )
+    planned = plan_risk(tables, parameters, unit, other)
+    quote_both([planned.own], [planned], accountant, other, progress)
+    outputs = measure([planned.own], accountant, noise, progress, command="risk")
+    held = measure_held_out([planned], other, noise, progress, command="risk")
+    return risk_report(planned, outputs, held, accountant=accountant, held_out=other, noise=noise)

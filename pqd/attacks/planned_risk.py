@@ -1,0 +1,265 @@
+"""Planned risk report: what is measured on the private and on the held-out table, and the report.
+
+One run may hold several, each of one copy.  The private table pays for all of them together, and
+so does the held-out table, in an account of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pqd.accounting.accountant import Accountant, Quote
+from pqd.attacks.bound_risk import BoundRisk, bind_risk
+from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
+from pqd.attacks.measurement import AttacksMeasurement
+from pqd.attacks.parameters import RiskParameters
+from pqd.deciders.options import option, with_option
+from pqd.engine.scan_plan import PrivacyUnit
+from pqd.engine.sources.source import place_key
+from pqd.engine.sources.spark_address import is_spark
+from pqd.engine.synthetic_tables import SyntheticTables
+from pqd.engine.tables import Table, open_table
+from pqd.errors import ParameterError, TableError
+from pqd.planning.table_separation import check_separation
+from pqd.progress import Progress
+from pqd.reports.models.risk import RiskReport
+from pqd.run.costs import cost_of
+from pqd.run.execution import Outputs, measure, quote_sets
+from pqd.run.measurement import MeasurementSet
+from pqd.sql.schema import fold_case
+
+if TYPE_CHECKING:
+    from pqd.deciders import Noise
+
+_SPARK = (
+    "a risk report reads its tables in this process, and cannot read a table of Spark yet; give a "
+    "file, a frame or a database table"
+)
+_OTHERS = "give rows of other persons, which the generator never saw"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Held-out table, and the accountant of its own account; None keeps no account."""
+
+    table: Table
+    accountant: Accountant | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedRisk:
+    """Attacks on one copy, with all that is measured of them on both private tables.
+
+    Attributes
+    ----------
+    bound
+        The attacks, bound to the copy.
+    parameters
+        The parameters of the report.
+    measurement
+        What is measured, of the private table and of the held-out table alike.
+    own, apart
+        The set of this measurement on the private table, and on the held-out table if there is one.
+    """
+
+    bound: BoundRisk
+    parameters: RiskParameters
+    measurement: AttacksMeasurement
+    own: MeasurementSet
+    apart: MeasurementSet | None
+
+
+def refuse_spark(*tables: object) -> None:
+    """Refuse tables of Spark, whose rows stay in other processes."""
+    if any(map(is_spark, tables)):
+        raise ParameterError(_SPARK)
+
+
+def open_held_out(given: object, accountant: Accountant | None, private: Table) -> HeldOut:
+    """Held-out table, opened.
+
+    Raises
+    ------
+    ParameterError
+        If it is the private table itself, or shares a file or a database table with it.
+    """
+    table = open_table(given, "private")
+    same = table.given is private.given and not table.source.places
+    own = set(map(place_key, private.source.places))
+    if same or any(place_key(each) in own for each in table.source.places):
+        raise ParameterError(
+            f"the held-out table ({option('--held-out')}) is the private table, or shares a part "
+            f"with it; {_OTHERS}. Nothing was spent"
+        )
+    return HeldOut(table, accountant)
+
+
+def plan_risk(
+    tables: SyntheticTables,
+    parameters: RiskParameters,
+    unit: PrivacyUnit | None,
+    held_out: HeldOut | None,
+) -> PlannedRisk:
+    """Plan of a risk report on the copy of ``tables``, which is known to be public.
+
+    Raises
+    ------
+    PqdError
+        The errors of ``bind_risk``, and of ``check_separation`` from the held-out table.
+    """
+    others = None
+    if held_out is not None:
+        others = SyntheticTables(tables.tables, held_out.table)
+        names = parameters.request.column_names(unit)
+        check_separation(others, held_out.accountant, names, unit)
+    bound = bind_risk(tables, parameters, unit)
+    measurement = bound.measurement(parameters)
+    own = bound.profile.measurement_set([measurement])
+    return PlannedRisk(
+        bound=bound,
+        parameters=parameters,
+        measurement=measurement,
+        own=own,
+        apart=_held_out_set(bound, own, others, held_out.table) if others and held_out else None,
+    )
+
+
+def _held_out_set(
+    bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables, table: Table
+) -> MeasurementSet:
+    """Same measurement, on the held-out table.
+
+    Raises
+    ------
+    TableError
+        If the held-out table lacks a column that the attacks use.
+    """
+    has = set(map(fold_case, table.columns))
+    needed = [*bound.attacks.columns, *([own.unit.column] if own.unit else [])]
+    lacking = [name for name in dict.fromkeys(needed) if fold_case(name) not in has]
+    if lacking:
+        raise TableError(
+            f'the held-out table {table.label} has no column "{lacking[0]}", which the copy and '
+            "the private table have; give rows with the same columns, or name the columns to use "
+            f"({option('--columns')}). Nothing was spent"
+        )
+    return MeasurementSet(
+        tables.engine, table, own.schema, own.unit, own.measurements, (), own.copies
+    )
+
+
+def quote_both(
+    sets: Sequence[MeasurementSet],
+    risks: Sequence[PlannedRisk],
+    accountant: Accountant | None,
+    held_out: HeldOut | None,
+    progress: Progress,
+) -> None:
+    """Refuse a run of ``sets`` before either table is charged, if one of the accounts cannot pay.
+
+    ``sets`` is all that is measured on the private table; without held-out rows nothing is done,
+    since the run itself makes the quote.
+
+    Raises
+    ------
+    PqdError
+        The errors of ``quote_sets``; ParameterError if both tables hold the same rows.
+    """
+    apart = _apart(risks)
+    if held_out is None or not apart:
+        return
+    quote = quote_sets(sets, accountant, progress)
+    with with_option("--held-out-dataset", "--dataset"):
+        other = quote_sets(apart, held_out.accountant, progress)
+    _check_other_rows(quote, other, accountant, held_out.accountant)
+
+
+def measure_held_out(
+    risks: Sequence[PlannedRisk],
+    held_out: HeldOut | None,
+    noise: Noise,
+    progress: Progress,
+    *,
+    command: str,
+) -> Outputs | None:
+    """Outputs of all attacks on the held-out rows, in one charge; None without such rows.
+
+    The errors are those of ``measure``.
+    """
+    apart = _apart(risks)
+    if held_out is None or not apart:
+        return None
+    return measure(apart, held_out.accountant, noise, progress, command=command)
+
+
+def _apart(risks: Sequence[PlannedRisk]) -> list[MeasurementSet]:
+    return [each.apart for each in risks if each.apart]
+
+
+def _check_other_rows(
+    own: Quote,
+    other: Quote,
+    accountant: Accountant | None,
+    held_out_accountant: Accountant | None,
+) -> None:
+    """Refuse held-out rows that one ledger recognises as the private rows.
+
+    Whole tables are compared, as a copy is with the private table (docs/limitations.md).
+    """
+    one, two = own.table, other.table
+    if one is None or two is None or accountant is None or held_out_accountant is None:
+        return
+    if accountant.path == held_out_accountant.path and one.fingerprint == two.fingerprint:
+        raise ParameterError(
+            f"the held-out table ({option('--held-out')}) holds the same rows as the private "
+            f"table; {_OTHERS}. Nothing was spent"
+        )
+
+
+def risk_report(
+    risk: PlannedRisk,
+    outputs: Outputs,
+    held: Outputs | None,
+    *,
+    accountant: Accountant | None,
+    held_out: HeldOut | None,
+    noise: Noise,
+) -> RiskReport:
+    """Report from the ``outputs`` of a run, and from those on the held-out rows, ``held``.
+
+    It is post-processing.  Its costs are those of the whole run.
+    """
+    bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
+    profile, measurement = bound.profile, risk.measurement
+    released = measurement.released(outputs[measurement].numbers)
+    compared = None if held is None else measurement.released(held[measurement].numbers)
+    held_out_cost = None
+    if held is not None and held_out is not None:
+        held_out_cost = cost_of(held.quote, held_out.accountant, unit)
+    return RiskReport(
+        private=profile.tables.private_label,
+        synthetic=profile.label,
+        held_out=risk.apart.private.label if risk.apart else None,
+        total_epsilon=parameters.total_epsilon,
+        tolerance=parameters.tolerance,
+        alpha=parameters.alpha,
+        attacks=attack_facts(bound, parameters, released, compared),
+        curve=curve_points(bound, parameters, released, compared),
+        roc=roc_points(bound, parameters, released, compared),
+        copy_epsilon=parameters.copy_epsilon,
+        columns=tuple(each.column for each in bound.attacks.nearest.partitions),
+        known=parameters.known,
+        rows=rows_figure(released, parameters),
+        held_out_rows=rows_figure(compared, parameters) if compared else None,
+        copy_rows=profile.copy.rows(),
+        searched=len(bound.attacks.nearest.codes),
+        tried=bound.trial.rows,
+        cost=cost_of(outputs.quote, accountant, unit),
+        held_out_cost=held_out_cost,
+        left_out=profile.left_out,
+        notes=profile.notes,
+        replayed=all(each.replayed(measurement) for each in (outputs, held) if each),
+        simulated=noise.simulated,
+    )
