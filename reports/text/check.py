@@ -224,7 +224,7 @@ def columns_message(unjudged: Sequence[LeftOut], aside: Sequence[str] = ()) -> s
     ``aside`` are columns that the spec sets aside, which are not looked at.
     """
     if not unjudged:
-        but = f" but {listed(aside)} (judge = false)" if aside else ""
+        but = f" but {listed([*aside])} (judge = false)" if aside else ""
         return (
             f"every column{but} is in both tables and can be judged (public and exact, no p-value)"
         )
