@@ -52,13 +52,13 @@ from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
     counted,
     interval_text,
-    listed,
     number_text,
     p_value_text,
     percent_text,
     points_text,
 )
 from pqd.reports.text.query import SIMULATED
+from pqd.reports.text.risk import gain_sentence, share_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -249,32 +249,7 @@ def _alpha(report: RiskReport) -> str:
 
 def _gain(report: RiskReport, attack: AttackFacts) -> str:
     """What an attacker gains, in one sentence."""
-    facts = attack.held_out
-    persons = rows_noun(report.cost)
-    if facts is None:
-        return ""
-    rate, other = _share(attack.rate), _share(facts.rate)
-    low, high = facts.persons.low, facts.persons.high
-    many = f"{number_text(max(0, math.floor(low)))} to {number_text(max(0, math.ceil(high)))}"
-    beyond = f"that is about {number_text(max(0, round(facts.persons.value)))} {persons} ({many})"
-    known = f"who knows {listed(report.known)}" if report.known else "who knows all else"
-    words = {
-        "copied": f"{rate} of the private {persons} stand in the copy, of others {other}",
-        "near": f"{rate} of the private {persons} are near copies, of others {other}",
-        "membership": (
-            f"An attacker takes {rate} of the private {persons} for members, of others {other}"
-        ),
-        "linkability": f"What two attackers know is joined for {rate}, of others for {other}",
-        "singling-out": f"The copy points to {rate} of the private {persons}, of others to {other}",
-        "inference": (
-            f"An attacker {known} guesses {attack.column} right for {rate}, of others for {other}"
-        ),
-    }
-    return f"{words[attack.id]}; {beyond}."
-
-
-def _share(figure: Figure) -> str:
-    return percent_text(figure.value, max(1, digits_of(figure)))
+    return gain_sentence(attack, report.known, rows_noun(report.cost))
 
 
 def _table(report: RiskReport) -> Table:
@@ -398,8 +373,8 @@ def _curve(report: RiskReport) -> Plot:
     """Shares of rows up to some distances from the copy: one curve for each table."""
     words, most = [], max(point.distance for point in report.curve) or 1.0
     for point in report.curve:
-        text = f"up to {percent_text(point.distance, 1)}: private {_share(point.private)}"
-        text += f", held out {_share(point.held_out)}" if point.held_out else ""
+        text = f"up to {percent_text(point.distance, 1)}: private {share_text(point.private)}"
+        text += f", held out {share_text(point.held_out)}" if point.held_out else ""
         words.append(f"{text}, the copy's own {percent_text(point.copy, 0)}")
     places = [point.distance / most for point in report.curve]
     tables = [("private rows", [point.private for point in report.curve])]
@@ -443,12 +418,12 @@ def _roc(report: RiskReport) -> Plot:
     words, points = [], []
     for point in report.roc:
         text = f"at {number_text(100 * point.copy, 3)} % of the copy's own rows: "
-        text += f"{_share(point.private)} of the private rows are taken for members"
+        text += f"{share_text(point.private)} of the private rows are taken for members"
         other, gain = point.held_out, point.advantage
         if other and gain:
             digits = max(1, digits_of(gain))
             ends = f"{points_text(gain.low, digits)} to {points_text(gain.high, digits)}"
-            text += f", {_share(other)} of held-out rows"
+            text += f", {share_text(other)} of held-out rows"
             text += f"; advantage {points_text(gain.value, digits)} points ({ends})"
             values = (other.value + gain.low, other.value + gain.value, other.value + gain.high)
             points.append((other.value, *values))

@@ -1,0 +1,48 @@
+"""Sentences on attacks that a risk report and a check of a spec share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pqd.reports.text.distances import digits_of
+from pqd.reports.text.numbers import listed, number_text, percent_text
+
+if TYPE_CHECKING:
+    from pqd.reports.models.figure import Figure
+    from pqd.reports.models.risk import AttackFacts
+
+
+def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str) -> str:
+    """What an attacker gains, in one sentence; empty without held-out rows.
+
+    ``known`` are the columns that the attacker is stated to know, and ``persons`` is the word for
+    what was counted: rows or persons.
+    """
+    facts = attack.held_out
+    if facts is None:
+        return ""
+    rate, other = share_text(attack.rate), share_text(facts.rate)
+    low, high = facts.persons.low, facts.persons.high
+    many = f"{number_text(max(0, math.floor(low)))} to {number_text(max(0, math.ceil(high)))}"
+    beyond = f"that is about {number_text(max(0, round(facts.persons.value)))} {persons} ({many})"
+    knows = f"who knows {listed([*known])}" if known else "who knows all else"
+    words = {
+        "copied": f"{rate} of the private {persons} stand in the copy, of others {other}",
+        "near": f"{rate} of the private {persons} are near copies, of others {other}",
+        "membership": (
+            f"An attacker takes {rate} of the private {persons} for members, of others {other}"
+        ),
+        "linkability": f"What two attackers know is joined for {rate}, of others for {other}",
+        "singling-out": f"The copy points to {rate} of the private {persons}, of others to {other}",
+        "inference": (
+            f"An attacker {knows} guesses {attack.column} right for {rate}, of others for {other}"
+        ),
+    }
+    return f"{words[attack.id]}; {beyond}."
+
+
+def share_text(figure: Figure) -> str:
+    """Share of rows in per cent, with as many digits as its interval allows."""
+    return percent_text(figure.value, max(1, digits_of(figure)))
