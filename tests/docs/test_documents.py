@@ -5,6 +5,8 @@ import json
 import math
 import re
 import shlex
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -68,6 +70,21 @@ def test_commands_run(
     result = CliRunner().invoke(command_line(), shlex.split(line)[1:])
     assert result.exit_code == 0, result.output
     assert {"epsilon", "spent"} & {*result.output.split()}
+
+
+@pytest.mark.thorough
+def test_held_out_rows_of_the_samples_are_made_as_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (block,) = blocks("docs/reference/risk.md", "sh")
+    make, risk = block.replace("samples/", f"{ROOT}/samples/").splitlines()
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, *shlex.split(make)[1:]], check=True)  # noqa: S603 - ours
+    held_out = Path("others/census_private.parquet")
+    assert held_out.read_bytes() != (ROOT / "samples" / "census_private.parquet").read_bytes()
+    result = CliRunner().invoke(command_line(), shlex.split(risk)[1:])
+    assert result.exit_code == 0, result.output
+    assert "excess" in result.output
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
