@@ -66,17 +66,24 @@ _SECTIONS: Mapping[str, str] = {
     "columns": "[columns.NAME]",
     "metadata": "[metadata]",
     "copy-epsilon": "[synthetic.NAME]",
+    "attacks": "[[check]]",
+    **dict.fromkeys(("held-out", "held-out-dataset"), "[held_out]"),
+    **dict.fromkeys(("secret", "known"), "[risk]"),
     "isotonic": "[release]",
     "mechanism-option": "[release]",
 }
 _KEYS = {
+    "attacks": "risk",
     "columns": "judge",
     "decider-option": "decider_options",
+    "held-out": "path",
+    "held-out-dataset": "dataset",
     "mechanism-option": "mechanism_options",
     "metadata": "file",
     "private-rows": "rows",
     "queries": "sql",
     "query": "sql",
+    "secret": "secrets",
 }
 _COMMAND = re.compile(r"pqd ([a-z]+) \.\.\. (.+)")
 _OPTION = re.compile(r"(?:^| )--([a-z-]+)(?: (?!--)((?:\"[^\"]*\"|'[^']*'|[^ \"'])+))?")

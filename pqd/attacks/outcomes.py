@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from pqd.attacks.nearest_rows import Nearest, NearestRows
 from pqd.engine.counting.persons import mixed
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Categories, Partition
+from pqd.reports.models.risk import AttackId
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pqd.engine.marginals import Codes
 
-AttackId = Literal["copied", "near", "membership", "linkability", "singling-out", "inference"]
 KINDS: tuple[AttackId, ...] = get_args(AttackId)
 # Shares of the copy's own rows that are nearer to another row than each distance that is counted.
 # A row is a near copy up to the first of these distances.

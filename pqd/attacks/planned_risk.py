@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant, Quote
+from pqd.accounting.accounts import Budget
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
 from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
 from pqd.attacks.measurement import AttacksMeasurement
@@ -24,7 +25,7 @@ from pqd.engine.tables import Table, open_table
 from pqd.errors import ParameterError, TableError
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress
-from pqd.reports.models.risk import RiskReport
+from pqd.reports.models.risk import AttackFacts, RiskReport
 from pqd.run.costs import cost_of
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.measurement import MeasurementSet
@@ -46,6 +47,11 @@ class HeldOut:
 
     table: Table
     accountant: Accountant | None
+
+    @property
+    def existing(self) -> Accountant | None:
+        """The accountant, if its ledger exists: a dry run makes none."""
+        return self.accountant if self.accountant and self.accountant.exists() else None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,6 +182,21 @@ def quote_both(
     _check_other_rows(quote, other, accountant, held_out.accountant)
 
 
+def quote_held_out(
+    risks: Sequence[PlannedRisk], held_out: HeldOut | None, progress: Progress
+) -> Quote | None:
+    """Quote of all attacks on the held-out rows, for a dry run; None without such rows.
+
+    The errors are those of ``quote_sets``.
+    """
+    apart = _apart(risks)
+    if held_out is None or not apart:
+        return None
+    budget = held_out.accountant.budget if held_out.accountant else Budget()
+    with with_option("--held-out-dataset", "--dataset"):
+        return quote_sets(apart, held_out.existing, progress, budget=budget)
+
+
 def measure_held_out(
     risks: Sequence[PlannedRisk],
     held_out: HeldOut | None,
@@ -216,6 +237,16 @@ def _check_other_rows(
             f"the held-out table ({option('--held-out')}) holds the same rows as the private "
             f"table; {_OTHERS}. Nothing was spent"
         )
+
+
+def attacks_of_risk(
+    risk: PlannedRisk, parameters: RiskParameters, outputs: Outputs, held: Outputs | None
+) -> tuple[AttackFacts, ...]:
+    """Facts of the attacks from the outputs of a run, at a tolerance and level of their own."""
+    measurement = risk.measurement
+    released = measurement.released(outputs[measurement].numbers)
+    compared = None if held is None else measurement.released(held[measurement].numbers)
+    return attack_facts(risk.bound, parameters, released, compared)
 
 
 def risk_report(

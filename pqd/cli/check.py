@@ -130,7 +130,9 @@ def check(
             check_baseline_fits(read)
     # If an output is refused, nothing is rendered: the output may be a file that must not be
     # overwritten.
-    tables = [table.path for table in (read.private, *read.synthetic.values())]
+    sources = [read.private, *read.synthetic.values()]
+    sources += [read.held_out.source] if read.held_out else []
+    tables = [table.path for table in sources]
     account = ledger_of(read, ledger.ledger)
     targets = targets.beside(*tables, ledger=account)
     check_baseline = partial(baseline.check_place, spec, *tables, ledger=account)

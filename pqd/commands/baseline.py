@@ -12,7 +12,7 @@ from typing import Any
 from pqd.accounting.free_places import check_free
 from pqd.errors import BaselineError
 from pqd.paths import told_as_unwritten, usable, writable, write_text
-from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.check import CheckReport, CheckResult, status_of_attack
 from pqd.reports.text.numbers import share_text
 
 _KIND, _VERSION = "pqd-baseline", 1
@@ -49,6 +49,7 @@ class EarlierResult:
         """Result in the form in which later runs are compared with it."""
         identity = f"{result.sql} | {result.tolerance} | {result.expect}"
         badness = {v.group or "": _BADNESS[result.status_of(v)] for v in result.verdicts}
+        badness |= {each.name: _BADNESS[status_of_attack(each)] for each in result.attacks}
         return cls(identity, result.gate, badness)
 
     def written(self) -> dict[str, Any]:
@@ -99,7 +100,11 @@ def write_baseline(path: str | Path, report: CheckReport, before: Baseline | Non
     RunError
         If the file cannot be written.
     """
-    decided = {result.id: EarlierResult.of(result) for result in report.checks if result.verdicts}
+    decided = {
+        result.id: EarlierResult.of(result)
+        for result in report.checks
+        if result.verdicts or result.attacks
+    }
     results = sorted({**(before or {}), **decided}.items())
     checks = {name: result.written() for name, result in results}
     text = json.dumps({"kind": _KIND, "schema_version": _VERSION, "checks": checks}, indent=2)
@@ -141,8 +146,8 @@ def flip_probability(result: CheckResult) -> float | None:
     """Bound on the probability that noise alone caused a failure; None if unknown.
 
     If the truth is as expected, noise gives a verdict against the expectation with a probability of
-    at most its p-value.  For n groups the bound is n times the smallest p-value (union bound).
-    Without any p-value nothing is known.
+    at most its p-value.  For n groups, or n attacks, the bound is n times the smallest p-value
+    (union bound).  Without any p-value nothing is known.
     """
     odds = []
     for verdict in result.verdicts:
@@ -150,5 +155,11 @@ def flip_probability(result: CheckResult) -> float | None:
         if result.status_of(verdict) == "as expected" or not against_expectation:
             continue
         odds.append(verdict.p_value)
+    odds += [
+        each.held_out.p_value
+        for each in result.attacks
+        if each.held_out and each.held_out.outcome == "no"
+    ]
+    number = len(result.verdicts) + len(result.attacks)
     known = [each for each in odds if each is not None]
-    return min(1.0, len(result.verdicts) * min(known)) if known else None
+    return min(1.0, number * min(known)) if known else None

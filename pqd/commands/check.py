@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.accounts import Budget
 from pqd.accounting.charge_report import reporting_charges
+from pqd.attacks.planned_risk import (
+    PlannedRisk,
+    attacks_of_risk,
+    measure_held_out,
+    quote_both,
+    quote_held_out,
+)
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
 from pqd.commands.baseline import against, read_baseline
@@ -20,9 +27,11 @@ from pqd.commands.gates import (
     gate_notes,
     gate_result,
     judged,
+    judged_attacks,
     never_counted,
     of_gate,
     planned,
+    planned_attacks,
     values_of_gate,
 )
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
@@ -50,7 +59,7 @@ from pqd.run.means import is_simulation, noise_of_run
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
-from pqd.spec.sources import accountant_of, label_of, paths_as_written
+from pqd.spec.sources import accountant_of, held_out_accountant, label_of, paths_as_written
 from pqd.sql.schema import Kind
 
 if TYPE_CHECKING:
@@ -181,7 +190,19 @@ def run_check(  # noqa: PLR0913 - those of ``check``, read
                 spec, ledger, fresh=fresh, replaying=replaying, dataset=dataset
             )
         detail = Detail.CURVES if detailed else Detail.THRESHOLDS
-        bound = BoundChecks(spec, only, accountant, detail, progress, explained, dry_run=dry_run)
+        other = None
+        if not is_simulation():
+            other = held_out_accountant(spec, ledger, fresh=fresh, replaying=replaying)
+        bound = BoundChecks(
+            spec,
+            only,
+            accountant,
+            detail,
+            progress,
+            explained,
+            dry_run=dry_run,
+            held_out_accountant=other,
+        )
         plan = plan_checks(bound, None if spec.gate is not None else spec.shared_budget)
         if spec.gate is not None:
             report = _gated(spec, bound, plan, accountant, noise, progress, dry_run=dry_run)
@@ -217,7 +238,9 @@ def _decided(
     if not any(each.measurements for each in sets):
         results = bound.results(lambda each: judged(each.check, each.id, ()), broken)
         return _report(spec, bound, plan, results, Cost())
+    quote_both(sets, plan.risks, accountant, bound.held_out, progress)
     outputs = measure(sets, accountant, noise, progress, command="check")
+    held = measure_held_out(plan.risks, bound.held_out, noise, progress, command="check")
     verdicts: dict[str, list[Verdict]] = {}
     shown: set[object] = set()
     for name in plan.names:
@@ -226,11 +249,26 @@ def _decided(
             verdicts.setdefault(verdict.block or verdict.id, []).append(verdict)
 
     def result(each: SelectedCheck) -> CheckResult:
+        if each.check.risk:
+            risk, parameters = bound.attacks_of(each)
+            attacks = attacks_of_risk(risk, parameters, outputs, held)
+            return judged_attacks(
+                each.check,
+                each.id,
+                attacks,
+                parameters,
+                cost,
+                simulated=noise.simulated,
+                replayed=all(run.replayed(risk.measurement) for run in (outputs, held) if run),
+            )
         made_under = spec.copy_epsilon.get(each.synthetic)
         return judged(each.check, each.id, tuple(verdicts[each.id]), made_under)
 
-    results = bound.results(result, broken)
-    report = _report(spec, bound, plan, results, cost_of(outputs.quote, accountant, bound.unit))
+    cost = cost_of(outputs.quote, accountant, bound.unit)
+    report = _report(spec, bound, plan, bound.results(result, broken), cost)
+    if held and bound.held_out:
+        held_cost = cost_of(held.quote, bound.held_out.accountant, bound.unit)
+        report = replace(report, held_out_cost=held_cost)
     every = [verdict for each in verdicts.values() for verdict in each]
     return replace(report, notes=(*report.notes, *look_notes(every)))
 
@@ -362,11 +400,19 @@ def _planned(
     budget = accountant.budget if accountant else Budget()
     quote = quote_sets(sets, known, progress, budget=budget)
 
+    other = quote_held_out(plan.risks, bound.held_out, progress)
+
     def result(each: SelectedCheck) -> CheckResult:
+        if each.check.risk:
+            risk, parameters = bound.attacks_of(each)
+            return planned_attacks(each.check, each.id, risk, parameters, [quote, other])
         return planned(each.check, each.id, plan.of_check(each), quote)
 
     cost = cost_of(quote, known, bound.unit)
     report = _report(spec, bound, plan, bound.results(result, broken), cost)
+    if other and bound.held_out:
+        asked = bound.held_out.existing
+        report = replace(report, held_out_cost=cost_of(other, asked, bound.unit))
     notes = (*report.notes, *dry_notes([quote], known, bound.private.label))
     return replace(report, dry=True, notes=notes)
 
@@ -404,6 +450,7 @@ def _report(
     return CheckReport(
         spec=spec.path.name,
         private=bound.private.label,
+        held_out=bound.held_out.table.label if bound.held_out else "",
         checks=results,
         cost=cost,
         notes=(*bound.notes, *plan.notes),
@@ -415,10 +462,11 @@ class CheckPlan:
     """Planned verdicts of all checks.
 
     Each reading of a synthetic table has a plan, with the name of the table.  The plans of queries
-    come first, then the plans of distances.
+    come first, then the plans of distances.  ``risks`` are the attacks on each synthetic table.
     """
 
     plans: Sequence[tuple[str, VerdictPlan]]
+    risks: Sequence[PlannedRisk] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -435,13 +483,14 @@ class CheckPlan:
 
     @property
     def sets(self) -> list[MeasurementSet]:
-        """Measurements: one set for each reading of a synthetic table."""
-        return [plan.measurements for _, plan in self.plans]
+        """Measurements on the private table: one set for each reading of a synthetic table."""
+        return [*(plan.measurements for _, plan in self.plans), *(each.own for each in self.risks)]
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Notes to show; each synthetic table has one note on its kinds, even if read twice."""
         bound = [plan.bound for _, plan in self.plans]
+        bound += [each.bound.profile for each in self.risks]
         own = {note for each in bound for note in each.tables.kind_notes}
         notes = [note for each in bound for note in each.notes if note not in own]
         kinds: dict[tuple[str, object], dict[str, Kind]] = {}
@@ -477,7 +526,7 @@ def plan_checks(bound: BoundChecks, budget: RunBudget | None) -> CheckPlan:
         for each in bound.checks
         if each.id in bound.values
     ]
-    return CheckPlan([*queries, *distances, *values])
+    return CheckPlan([*queries, *distances, *values], tuple(bound.risks.values()))
 
 
 def _number(distances: Sequence[BoundDistance]) -> int:

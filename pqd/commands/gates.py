@@ -9,14 +9,25 @@ from typing import Any
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
+from pqd.attacks.parameters import RiskParameters
+from pqd.attacks.planned_risk import PlannedRisk
 from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
 from pqd.marginals.table_gate import ColumnConditions
 from pqd.planning.planned_verdict import PlannedVerdict
-from pqd.reports.models.audit import Verdict
-from pqd.reports.models.check import CheckResult, Gate, GateFacts, Status, status_of
+from pqd.reports.models.audit import Cost, Verdict
+from pqd.reports.models.check import (
+    AttackedFacts,
+    CheckResult,
+    Gate,
+    GateFacts,
+    Status,
+    status_of,
+    status_of_attack,
+)
 from pqd.reports.models.profile import Alarm, LeftOut
 from pqd.reports.models.query import QueryFacts
+from pqd.reports.models.risk import AttackFacts
 from pqd.reports.text.check import (
     CONDITIONAL_HINT,
     FREE_ASKED,
@@ -24,6 +35,8 @@ from pqd.reports.text.check import (
     FREE_SETTLED,
     alarm_message,
     alarm_tolerance,
+    attacks_message,
+    attacks_price,
     columns_message,
     grouped_message,
     price_text,
@@ -31,6 +44,7 @@ from pqd.reports.text.check import (
     reliability_parts,
     single_message,
 )
+from pqd.reports.text.cost import rows_noun
 from pqd.reports.text.gate import (
     ALL_CHECKS,
     NO_CONDITION,
@@ -45,6 +59,7 @@ from pqd.reports.text.gate import (
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
 from pqd.spec import Check
+from pqd.spec.schema import ALL_ATTACKS
 from pqd.stated.budgets import AUTO
 
 # Statuses of a verdict, of which the first that occurs is the status of its check.
@@ -143,6 +158,61 @@ def planned(
     parts += (hints := never_counted(check, verdicts))
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
     return _result(check, name, "planned", "error" if hints else "pass", "; ".join(parts))
+
+
+def judged_attacks(
+    check: Check,
+    name: str,
+    attacks: Sequence[AttackFacts],
+    parameters: RiskParameters,
+    cost: Cost,
+    *,
+    simulated: bool,
+    replayed: bool,
+) -> CheckResult:
+    """Result of a check of risk: its attacks of those that were tried; the worst counts."""
+    own = _asked(check, attacks)
+    groups: dict[Status, list[AttackFacts]] = {status: [] for status in _WORST_FIRST}
+    for each in own:
+        groups[status_of_attack(each)].append(each)
+    status = next(each for each in _WORST_FIRST if groups[each])
+    message = attacks_message(
+        groups, parameters.tolerance, parameters.alpha, parameters.known, rows_noun(cost)
+    )
+    return _result(
+        check,
+        name,
+        status,
+        gate_of(check, status),
+        message,
+        attacks=own,
+        attacked=AttackedFacts(
+            epsilon=parameters.total_epsilon,
+            alpha=parameters.alpha,
+            attacks=len(attacks),
+            replayed=replayed,
+            simulated=simulated,
+        ),
+    )
+
+
+def _asked(check: Check, attacks: Sequence[AttackFacts]) -> tuple[AttackFacts, ...]:
+    """Attacks of the kind that a check of risk is about."""
+    return tuple(each for each in attacks if check.risk in {ALL_ATTACKS, each.id})
+
+
+def planned_attacks(
+    check: Check,
+    name: str,
+    risk: PlannedRisk,
+    parameters: RiskParameters,
+    quotes: Sequence[Quote | None],
+) -> CheckResult:
+    """Result of a check of risk that was only planned: what all attacks on the copy cost."""
+    is_new = any(quote and risk.measurement.cache_key in quote.new for quote in quotes)
+    number = len(risk.bound.attacks.attacks)
+    message = attacks_price(parameters.total_epsilon, number) if is_new else FREE_KNOWN
+    return _result(check, name, "planned", "pass", message)
 
 
 def gate_result(gate: GateFacts, spec: str) -> CheckResult:
@@ -278,6 +348,7 @@ def _result(
     **rest: Any,  # noqa: ANN401 - fields of the result
 ) -> CheckResult:
     tolerance = check.tolerance.text if check.score else str(check.tau or "")
+    expect = "" if check.risk else check.expect
     if check.alarm is not None:
         alarm = rest.get("alarm")
         tolerance = alarm_tolerance(alarm.drawn) if alarm else ""
@@ -286,7 +357,7 @@ def _result(
         line=check.line,
         sql=check.sql_text,
         tolerance=tolerance,
-        expect=check.expect,
+        expect=expect,
         severity=check.severity,
         on_undecided=check.on_undecided,
         evidence=check.evidence,

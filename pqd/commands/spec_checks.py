@@ -7,6 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pqd.accounting.accountant import Accountant
+from pqd.attacks.outcomes import KINDS
+from pqd.attacks.parameters import RiskParameters
+from pqd.attacks.planned_risk import (
+    HeldOut,
+    PlannedRisk,
+    open_held_out,
+    plan_risk,
+    refuse_spark,
+)
 from pqd.commands.gates import of_columns
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.deciders.note import Note, note
@@ -29,6 +38,7 @@ from pqd.reports.models.check import CheckResult
 from pqd.reports.models.profile import LeftOut
 from pqd.run.gate import ROWS_SHARE
 from pqd.spec import Check, Spec
+from pqd.spec.schema import ALL_ATTACKS
 from pqd.spec.sources import facts_of, open_source, paths_as_written
 from pqd.sql.grouping import Bins
 from pqd.sql.query import Key, Query
@@ -123,6 +133,10 @@ class BoundChecks:
         The bound distances of the checks, by the name of the synthetic table.
     values
         The conditions of the checks of the values of a column, by id.
+    risks
+        The attacks on each synthetic table that has a check of risk, by its name.
+    held_out
+        The held-out table, if a check of risk is selected.
     broken
         The errors of checks that cannot be decided, by id.
     notes
@@ -132,7 +146,7 @@ class BoundChecks:
         check of a schema is always there, a check of a score only if it fails.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run states
         self,
         spec: Spec,
         only: str | Sequence[str],
@@ -142,6 +156,7 @@ class BoundChecks:
         explained: str | None = None,
         *,
         dry_run: bool = False,
+        held_out_accountant: Accountant | None = None,
     ) -> None:
         """Bind the selected checks; the run ends if a table given as public is private.
 
@@ -158,12 +173,24 @@ class BoundChecks:
         private = open_source(spec.private, "private", self._columns)
         self.private = dry_table(private) if dry_run else private
         queries = [each for each in self.checks if each.check.sql]
-        others = [each for each in self.checks if not each.check.sql]
+        others = [each for each in self.checks if not (each.check.sql or each.check.risk)]
+        self.held_out: HeldOut | None = None
+        risky = self._risky()
+        if spec.held_out and risky:
+            table = open_source(spec.held_out.source, "private", self._columns)
+            given = dry_table(table) if dry_run else table
+            self.held_out = open_held_out(given, held_out_accountant, self.private)
         self._queries = {each.id: self._requests(each) for each in queries}
         self._marginals = {
             each.id: [] if each.check.schema or each.check.column else self._distances(each)
             for each in others
         }
+        self._risk_parameters: dict[str, RiskParameters] = {}
+        for each in risky:
+            try:
+                self._risk_parameters[each.id] = self._parameters_of_risk(each)
+            except PqdError as error:
+                self.broken[each.id] = error
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
         progress(Step.READING_COPIES)
@@ -174,8 +201,10 @@ class BoundChecks:
         }
         self.distances = {name: self._bound_distances(name, tables[name]) for name in names}
         self.values: dict[str, ColumnConditions] = {}
+        self.risks: dict[str, PlannedRisk] = {}
         for name in names:
             self._bind_values(name, tables[name])
+            self._bind_risk(name, tables[name])
 
     def _tables(self, name: str, accountant: Accountant | None) -> SyntheticTables | TableError:
         """Synthetic table, or the error that says why it cannot be used."""
@@ -215,7 +244,8 @@ class BoundChecks:
 
     def _mentioned(self) -> set[str] | None:
         """Names of the columns that the checks read; None for all columns."""
-        if any(each.check.schema or each.check.column for each in self.checks):
+        whole = (c.schema or c.column or c.risk for c in (each.check for each in self.checks))
+        if any(whole):
             return None
         names = column_names((r.query for each in self._queries.values() for r in each), self.unit)
         for marginal in (r.columns for each in self._marginals.values() for r in each):
@@ -255,7 +285,9 @@ class BoundChecks:
         self, name: str, tables: SyntheticTables | TableError
     ) -> tuple[BoundDistance, ...]:
         """Distances to one synthetic table, without refused distances."""
-        checks = [each for each in self.checks if each.synthetic == name and not each.check.sql]
+        checks = [
+            each for each in self.checks if each.synthetic == name and each.id in self._marginals
+        ]
         requests = [request for each in checks for request in self._marginals[each.id]]
         if not requests:
             return ()
@@ -295,6 +327,78 @@ class BoundChecks:
                 )
             except PqdError as error:
                 self.broken[each.id] = error
+
+    def _risky(self) -> list[SelectedCheck]:
+        """Checks of risk, without those whose tables are of Spark, which are broken."""
+        found = []
+        for each in self.checks:
+            if self._spec.held_out is None or not each.check.risk:
+                continue
+            tables = (self._spec.private, self._spec.held_out.source)
+            try:
+                refuse_spark(*(t.path for t in (*tables, self._spec.synthetic[each.synthetic])))
+            except PqdError as error:
+                self.broken[each.id] = error
+            else:
+                found.append(each)
+        return found
+
+    def _bind_risk(self, name: str, tables: SyntheticTables | TableError) -> None:
+        """Bind the attacks on one synthetic table, which all its checks of risk share.
+
+        All kinds that any check of the spec names are measured together, whatever is selected, so
+        a run of one check replays a run of all.
+        """
+        checks = [
+            each
+            for each in self.checks
+            if each.synthetic == name and each.id in self._risk_parameters
+        ]
+        if not checks:
+            return
+        try:
+            if isinstance(tables, TableError):
+                raise tables
+            with paths_as_written(self._spec):
+                self.risks[name] = plan_risk(
+                    SyntheticTables(tables.tables, tables.private),
+                    self._risk_parameters[checks[0].id],
+                    self.unit,
+                    self.held_out,
+                )
+        except NotPublicError:
+            raise
+        except PqdError as error:
+            self.broken.update(dict.fromkeys((each.id for each in checks), error))
+
+    def _parameters_of_risk(self, selected: SelectedCheck) -> RiskParameters:
+        """Parameters of the attacks on a copy, with the tolerance and the level of one check.
+
+        Raises
+        ------
+        ParameterError
+            If a secret, a known column or a tolerance is wrong; all checks of risk share them.
+        """
+        terms, check = self._spec.risk, selected.check
+        if terms is None:
+            raise TypeError("a check of risk needs [risk]")
+        on_copy = [c for c in self._spec.checks if c.risk and selected.synthetic in c.synthetic]
+        asked = {each.risk for each in on_copy}
+        kinds = [kind for kind in KINDS if asked & {kind, ALL_ATTACKS}]
+        return RiskParameters.parse(
+            total_epsilon=terms.total_epsilon,
+            tau=check.tau if check.tau is not None else 0,
+            alpha=check.alpha,
+            secrets=terms.secrets,
+            known=terms.known,
+            attacks=kinds,
+            copy_epsilon=self._spec.copy_epsilon.get(selected.synthetic),
+            facts=self._columns,
+        )
+
+    def attacks_of(self, selected: SelectedCheck) -> tuple[PlannedRisk, RiskParameters]:
+        """Attacks on the copy of a check of risk, and its tolerance and level."""
+        return self.risks[selected.synthetic], self._risk_parameters[selected.id]
 
     def _profile(self, tables: SyntheticTables) -> BoundProfile:
         """Columns and pairs of one synthetic table."""

@@ -40,9 +40,9 @@ class Source:
 class Check:
     """One ``[[check]]`` with its defaults filled in; ``line`` is the line of its header, from 1.
 
-    A check has one of six subjects: a query (``sql``); a ``marginal``, given by its columns; the
-    values of a ``column``; a ``score`` that must be ``at_least`` an amount; an ``alarm``; or a
-    ``schema``, which is public.
+    A check has one of seven subjects: a query (``sql``); a ``marginal``, given by its columns; the
+    values of a ``column``; a ``score`` that must be ``at_least`` an amount; an ``alarm``; a
+    ``schema``, which is public; or a ``risk``, the kind of attacks that must not gain.
     The fields of the other subjects are empty (``sql``) or None.  ``score``, ``at_least`` and
     ``tau`` are as the spec writes them; ``tau`` is None for a score and for an alarm.
     ``synthetic`` has the names of the synthetic tables.  ``keys`` holds a tuple for each key if
@@ -75,6 +75,7 @@ class Check:
     schema: str | None = None
     decider_options: Options = ()
     scale: Scale | None = None
+    risk: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,10 +98,9 @@ class Check:
     @property
     def sql_text(self) -> str:
         """SQL of the query, or words for the distance, which a report shows in the place of SQL."""
-        if self.schema is not None:
-            return f"SCHEMA({self.schema})"
-        if self.column is not None:
-            return f"VALUES({self.column})"
+        for word, about in (("SCHEMA", self.schema), ("RISK", self.risk), ("VALUES", self.column)):
+            if about is not None:
+                return f"{word}({about})"
         if self.score == "relations":
             return RELATIONS_KEPT
         if self.score is not None or self.alarm is not None:
@@ -124,6 +124,24 @@ class ReleaseSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOutSpec:
+    """Section ``[held_out]``: the table, the most that it may ever spend, and its data set."""
+
+    source: Source
+    epsilon: Fraction | None
+    dataset: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RiskSpec:
+    """Section ``[risk]``: the budget of all attacks on one copy, the secrets, what is known."""
+
+    total_epsilon: Fraction
+    secrets: tuple[str, ...] | None
+    known: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """Content of a spec file; the value of a fact that is not stated is None.
 
@@ -136,6 +154,7 @@ class Spec:
     ``metadata`` is the file with facts of columns that ``columns`` does not state.
     ``gate`` is the epsilon of one test of all checks, and ``names`` is the epsilon that names the
     worst check if the gate does not pass.  Without a gate each check is decided by itself.
+    ``held_out`` and ``risk`` are there if a check is about risk.
     """
 
     path: Path
@@ -157,3 +176,5 @@ class Spec:
     private_rows: int | None = None
     dataset: str | None = None
     row_is_person: bool = False
+    held_out: HeldOutSpec | None = None
+    risk: RiskSpec | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,10 +23,18 @@ from pqd.engine.sources.postgres_address import without_address
 from pqd.errors import NothingSelectedError, ParameterError, TableError
 from pqd.parameters import privacy_unit
 from pqd.paths import usable
-from pqd.spec.model import Check, ReleaseSpec, Source, Spec
+from pqd.spec.model import Check, HeldOutSpec, ReleaseSpec, RiskSpec, Source, Spec
 from pqd.spec.positions import Places
 from pqd.spec.problems import Code, Place, Problem, SpecError, printable
-from pqd.spec.schema import CHECK_NEEDS, NOT_GATED, SECTION, SECTIONS, VALUES_TOLERANCE
+from pqd.spec.schema import (
+    CHECK_NEEDS,
+    NO_EPSILON,
+    NOT_GATED,
+    RISK_TOLERANCE,
+    SECTION,
+    SECTIONS,
+    VALUES_TOLERANCE,
+)
 from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
@@ -41,7 +49,7 @@ if TYPE_CHECKING:
     from pqd.spec.positions import Where
 
 # Sections whose path is that of a table; the table may be on a server.
-_TABLES = {"private", "synthetic"}
+_TABLES = {"private", "synthetic", "held_out"}
 # What an alarm is, whatever [defaults] say: it fails only where it is proven.
 _OF_ALARM: Values = {
     "tau": None,
@@ -102,6 +110,7 @@ def read_spec(
         *_checks(document, tuple(synthetic), shared, lines, **gates),
         *_rules(document, tuple(synthetic), shared, lines, **gates),
     ]
+    held_out, risk = _risk(document, files, private, checks, is_gated=is_gated)
     if document.problems or private is None:
         if not checks and "release" not in document.data:
             document.require("check")
@@ -135,6 +144,8 @@ def read_spec(
         private_rows=stated.get("rows"),
         dataset=stated.get("dataset"),
         row_is_person=privacy.get("row_is_person", False),
+        held_out=held_out,
+        risk=risk,
     )
 
 
@@ -244,6 +255,38 @@ def _shared_budget(document: Document) -> RunBudget | None:
     if "total_epsilon" not in values:
         return None
     return RunBudget(values["total_epsilon"], values["sharing"])
+
+
+def _risk(
+    document: Document,
+    files: _Files,
+    private: Source | None,
+    checks: Sequence[Values],
+    *,
+    is_gated: bool,
+) -> tuple[HeldOutSpec | None, RiskSpec | None]:
+    """Sections ``[held_out]`` and ``[risk]``, which checks of risk need, and no others."""
+    text_format = private.text_format if private else USUAL
+    stated, terms = document.table("held_out"), document.table("risk")
+    source = files.table(stated, ("held_out",), text_format)
+    asked = next((number for number, each in enumerate(checks) if each.get("risk")), None)
+    for name in ("held_out", "risk"):
+        if asked is None and name in document.data:
+            text = f"{SECTION[name].header} is for checks of risk, and this file has none"
+            hint = 'add [[check]] with id = "risk", risk = "all", or leave it out'
+            document.add(Code.CONTRADICTION, (name,), f"{text}; {hint}")
+        elif asked is not None and name not in document.data:
+            document.require(name)
+    if asked is not None and is_gated:
+        text = "a check of risk compares two private tables, and a gate is one test of one table"
+        hint = "leave the gate out, or leave the check out and run pqd risk ... --check beside it"
+        document.add(Code.CONTRADICTION, ("check", asked, "risk"), f"{text}; {hint}")
+    if source is None or "total_epsilon" not in terms:
+        return None, None
+    return (
+        HeldOutSpec(source, stated.get("epsilon"), stated.get("dataset")),
+        RiskSpec(terms["total_epsilon"], terms.get("secrets"), terms.get("known")),
+    )
 
 
 def _release(document: Document, files: _Files, synthetic: tuple[str, ...]) -> ReleaseSpec | None:
@@ -357,6 +400,8 @@ def _fixed(values: Values) -> Values:
         return {"tau": values.get("tau", VALUES_TOLERANCE), "expect": "close"}
     if "schema" in values:
         return {"tau": None, "epsilon": None}
+    if "risk" in values:
+        return {"tau": values.get("tau", RISK_TOLERANCE), "epsilon": None, "expect": "close"}
     return {"tau": None} if "score" in values else {}
 
 
@@ -440,7 +485,9 @@ def _check_terms(document: Document, label: str, where: tuple[str, int], *, is_g
     for name, substitutes in CHECK_NEEDS.items():
         table = SECTION.get(substitutes[0])
         replaced = any(each in (document.data if table else own) for each in substitutes)
-        replaced = replaced or (name == "epsilon" and (is_gated or "schema" in own))
+        replaced = replaced or (
+            name == "epsilon" and (is_gated or any(each in own for each in NO_EPSILON))
+        )
         if not replaced and name not in own and not (isinstance(shared, dict) and name in shared):
             example = SECTION["check"].key[name].example
             others = f", {table.example} or [budget] gate = 0.25 for all" if table else ""

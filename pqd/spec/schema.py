@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pqd.batches.mechanisms import RELEASING, SHARINGS
 from pqd.deciders import DECIDERS
 from pqd.engine.reading.text_format import DECIMALS, THOUSANDS
 from pqd.planning.choose_decider import PAPER
+from pqd.reports.models.risk import AttackId
 from pqd.spec.value_types import (
     ALPHA,
     AT_LEAST,
@@ -40,6 +41,8 @@ from pqd.sql.query import RULE_TOLERANCE, SCALES
 from pqd.sql.schema import Kind
 from pqd.stated.budgets import AUTO
 
+# What a check of risk names all kinds of attacks.
+ALL_ATTACKS = "all"
 NAME_PATTERN = "^[A-Za-z0-9_-]+$"
 
 
@@ -270,6 +273,53 @@ SECTIONS = (
         example="[private]",
     ),
     Section(
+        "held_out",
+        "[held_out]",
+        "Rows of the same population, of other persons, that the generator never saw: checks of "
+        "risk need them.  They are private too, with an account of their own, and their cells are "
+        "written as those of the private table.",
+        (
+            _path(f"The held-out table: {_PLACES}", "others.csv"),
+            Key("epsilon", BUDGET, "The most epsilon, over all runs; no limit if left out."),
+            Key(
+                "dataset",
+                TEXT,
+                "Name of the data set of which it is a version, as under [private].",
+                'dataset = "others"',
+            ),
+        ),
+        example="[held_out]",
+    ),
+    Section(
+        "risk",
+        "[risk]",
+        "What attacks on a synthetic table cost, and what an attacker knows; for checks of risk.",
+        (
+            Key(
+                "total_epsilon",
+                PRICE,
+                "Privacy budget of all attacks on one synthetic table together: of the private "
+                "table, and again of the held-out table.",
+                "total_epsilon = 1",
+                required=True,
+            ),
+            Key(
+                "secrets",
+                NAMES,
+                "Columns that an attacker guesses, at most 8; the three columns of texts that the "
+                "copy's own rows give away most if left out.",
+                'secrets = ["income"]',
+            ),
+            Key(
+                "known",
+                NAMES,
+                "Columns that an attacker knows who guesses a secret; all others if left out.",
+                'known = ["age", "sex"]',
+            ),
+        ),
+        example="[risk]",
+    ),
+    Section(
         "synthetic",
         "[synthetic.NAME]",
         "The synthetic tables, each under a name of your choice; taken as public.",
@@ -449,7 +499,7 @@ SECTIONS = (
         "check",
         "[[check]]",
         "The checks: each is one query (or one per bin or key), one marginal, the values of a "
-        "column, a score, an alarm or the columns.",
+        "column, a score, an alarm, the columns or the risk for persons.",
         (
             Key("id", ID, "Name of the check in reports.", 'id = "rows"', required=True),
             Key(
@@ -494,6 +544,13 @@ SECTIONS = (
                 "judged; public, exact and free.",
                 'schema = "complete"',
             ),
+            Key(
+                "risk",
+                one_of(ALL_ATTACKS, *get_args(AttackId)),
+                "Fails if an attack succeeds on private rows more often than on held-out rows by "
+                "more than tau; all: each kind of attack. It needs [held_out] and [risk].",
+                'risk = "all"',
+            ),
             *_CHECK_DEFAULTS,
             Key("bins", BINS, "Bins of a column: makes one query per bin."),
             Key("keys", KEYS, "Keys of a GROUP BY: makes one query per key."),
@@ -528,8 +585,9 @@ SECTIONS = (
             "score": ("tau",),
             "schema": ("tau", "epsilon", "expect", "on_undecided", "evidence"),
             "alarm": ("tau", "expect", "severity", "on_undecided", "evidence"),
+            "risk": ("epsilon", "expect", "evidence", "outside"),
         },
-        one_of=("sql", "marginal", "column", "score", "alarm", "schema"),
+        one_of=("sql", "marginal", "column", "score", "alarm", "schema", "risk"),
         form="list",
         required=True,
         example="[[check]]",
@@ -557,11 +615,18 @@ SECTIONS = (
 )
 SECTION = {section.name: section for section in SECTIONS}
 # Each check needs the keys on the left, in itself or in [defaults].  The exceptions stand on the
-# right: a check with the key ``column``, ``score``, ``alarm`` or ``schema`` needs no tau; a file
-# with the section ``shared_budget``, or with a gate, needs no epsilon.
-CHECK_NEEDS = {"tau": ("column", "score", "alarm", "schema"), "epsilon": ("shared_budget",)}
+# right: a check with the key ``column``, ``score``, ``alarm``, ``schema`` or ``risk`` needs no tau;
+# a file with the section ``shared_budget``, or with a gate, needs no epsilon.
+CHECK_NEEDS = {
+    "tau": ("column", "score", "alarm", "schema", "risk"),
+    "epsilon": ("shared_budget",),
+}
+# Checks without an epsilon of their own: one is free, the budget of others is that of [risk].
+NO_EPSILON = ("schema", "risk")
 # Tolerance of the values of a column, if the check states none.
 VALUES_TOLERANCE = "5%"
+# Tolerance of an excess, if a check of risk states none.
+RISK_TOLERANCE = "1%"
 # Keys of a check that a spec with a gate cannot have: the gate is one test of all checks.
 NOT_GATED = (
     "epsilon",
@@ -610,7 +675,7 @@ def _check_needs(name: str, substitutes: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-# A check that costs nothing.
-_FREE = [{"required": ["schema"]}]
+# A check without an epsilon.
+_FREE = [{"required": [name]} for name in NO_EPSILON]
 # A file with a gate.
 _GATED = {"properties": {"budget": {"required": ["gate"]}}, "required": ["budget"]}

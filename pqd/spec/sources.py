@@ -50,6 +50,28 @@ def accountant_of(
     )
 
 
+def held_out_accountant(
+    spec: Spec, ledger: str | Path | None, *, fresh: bool, replaying: bool
+) -> Accountant | None:
+    """Accountant of the held-out table; None without one.
+
+    The table has an account and a limit of its own.  Its ledger is found as that of the private
+    table: ``ledger``, else PQD_LEDGER, else the spec's, else the one beside the held-out table.
+    """
+    stated = spec.held_out
+    if stated is None:
+        return None
+    path = ledger_path(stated.source.path, ledger, spec.ledger.path if spec.ledger else None)
+    return Accountant(
+        path,
+        Budget(stated.epsilon),
+        fresh=fresh,
+        replaying=replaying,
+        row_is_person=spec.row_is_person,
+        dataset=stated.dataset,
+    )
+
+
 @contextmanager
 def paths_as_written(spec: Spec) -> Iterator[None]:
     """Context in which error messages show paths as the spec writes them.
@@ -64,6 +86,7 @@ def paths_as_written(spec: Spec) -> Iterator[None]:
         sources += [spec.ledger] if spec.ledger else []
         sources += [spec.release.queries] if spec.release else []
         sources += [spec.metadata] if spec.metadata else []
+        sources += [spec.held_out.source] if spec.held_out else []
         for source in sources:
             for path, written in _spellings(source):
                 text = text.replace(path, written)

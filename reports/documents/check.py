@@ -43,6 +43,7 @@ from pqd.reports.text.check import (
     HOW_TO_READ,
     advice,
     alarms,
+    attack_lines,
     baseline_sentence,
     cost_lines,
     counts_sentence,
@@ -62,9 +63,17 @@ from pqd.reports.text.cost import (
     spent_text,
     year_sentence,
 )
+from pqd.reports.text.distances import digits_of
 from pqd.reports.text.gate import ALL_CHECKS, names_sentence
 from pqd.reports.text.gate import HOW_TO_READ as HOW_TO_READ_GATE
-from pqd.reports.text.numbers import LISTED, MOST_IN_FULL, counted, epsilon_text, p_value_text
+from pqd.reports.text.numbers import (
+    LISTED,
+    MOST_IN_FULL,
+    counted,
+    epsilon_text,
+    p_value_text,
+    points_text,
+)
 from pqd.reports.text.query import (
     SIMULATED,
     at_once_sentence,
@@ -76,7 +85,7 @@ from pqd.reports.text.query import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import AttackedFacts, CheckReport, CheckResult
 
 _QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
 # In a report of many checks, at most this many checks of each standing but FAILED are listed.
@@ -119,7 +128,7 @@ def _document(report: CheckReport) -> Document:
         meaning="" if report.dry else meaning_sentence(report.cost),
         body=[Section(title="Checks", blocks=[_checks(report)], brief=False)],
         notes=lines([_names(report), *map(str, report.notes), baseline_sentence(report)]),
-        account=lines(account_sentences(report.cost, report.private, replayed, dry=report.dry)),
+        account=lines(_accounts(report, replayed)),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(cost_lines(report)))],
         reading=[
@@ -162,11 +171,19 @@ def _spent(report: CheckReport, replayed: Sequence[bool]) -> str:
     return spent_text(report.cost, replayed)
 
 
+def _accounts(report: CheckReport, replayed: Sequence[bool]) -> Iterator[str]:
+    yield from account_sentences(report.cost, report.private, replayed, dry=report.dry)
+    if report.held_out_cost and not report.dry:
+        yield f"The held-out table has an account of its own: {spent_text(report.held_out_cost)}."
+
+
 def _facts(report: CheckReport) -> Iterator[tuple[str, str]]:
     yield "Spec", report.spec
     # A run that stopped early does not know its private table.
     if report.private:
         yield "Private table", report.private
+    if report.held_out:
+        yield "Held-out table", report.held_out
     yield "Epsilon spent", "0" if report.dry else spent_cell(report.cost)
 
 
@@ -179,11 +196,12 @@ def _counts(report: CheckReport) -> Shares:
 def _checks(report: CheckReport) -> Table:
     verdicts = _verdicts(report)
     mixed = mixed_replays(verdicts)
+    is_decided = bool(verdicts) or any(check.attacks for check in report.checks)
     groups = []
     for standing in CHECKS:
         failed = standing is Standing.FAILED
         checks = [check for check in report.checks if check.standing is standing]
-        rows = [_row(check, mixed=mixed) if verdicts else _planned(check) for check in checks]
+        rows = [_row(check, mixed=mixed) if is_decided else _planned(check) for check in checks]
         if report.gate:
             # The message is a cell, so it is not said twice.
             rows = [row if row.open else replace(row, aside="") for row in rows]
@@ -199,7 +217,7 @@ def _checks(report: CheckReport) -> Table:
             )
             groups.append(group)
     return Table(
-        columns=_COLUMNS if verdicts else _GATED if report.gate and not report.dry else _PLANS,
+        columns=_COLUMNS if is_decided else _GATED if report.gate and not report.dry else _PLANS,
         groups=groups,
         find="id or words of a check",
         order="What went wrong comes first.",
@@ -219,6 +237,8 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     """Row of a check, with a row below it for each group that keeps the check from passing."""
     if len(check.verdicts) == 1:
         return _named(check, _single(check, check.verdicts[0], mixed=mixed))
+    if check.attacked:
+        return _named(check, _attacked(check, check.attacked))
     unsure, wrong = (
         [verdict for verdict in check.verdicts if check.status_of(verdict) == status]
         for status in ("undecided", "not as expected")
@@ -252,6 +272,23 @@ def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell,
     far = ", expected far" if check.expect == "far" else ""
     sure = sure._replace(text=f"{sure.text}{far}")
     return copy, tolerance, least, gap, sure, Cell(check.expect)
+
+
+def _attacked(check: CheckResult, tried: AttackedFacts) -> tuple[Cell, ...]:
+    """Cells of a check of risk: the excess of one attack, and how sure its verdict is.
+
+    It is the worst attack; if all are within the tolerance, the one for which that is least sure.
+    """
+    judged = [each.held_out for each in check.attacks if each.held_out]
+    facts = judged[0]
+    if check.status == "as expected":
+        facts = max(judged, key=lambda each: each.p_value)
+    excess = points_text(facts.excess.value, max(1, digits_of(facts.excess)))
+    words = [p_value_text(facts.p_value, tried.alpha)]
+    words += ["SIMULATED"] if tried.simulated else ["replayed"] if tried.replayed else []
+    number = f"{len(check.attacks)} attacks" if len(check.attacks) > 1 else ""
+    gap = Cell("undecided" if check.status == "undecided" else f"{excess} points")
+    return Cell(number), Cell(check.tolerance), Cell(), gap, Cell(", ".join(words)), Cell()
 
 
 def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
@@ -309,6 +346,7 @@ def _details(check: CheckResult) -> Iterator[Block]:
     if len(check.verdicts) != 1:
         yield Code("Query", check.sql)
     yield Lines(lines(list(detail_lines(check))[:1], "detail"))
+    yield Lines(lines(attack_lines(check, check.attacks)))
     yield Lines(lines([*price_lines(check.verdicts), *advice(check)]))
 
 
@@ -357,6 +395,10 @@ def _closing(report: CheckReport) -> Closing:
 
 def _budget(report: CheckReport) -> Iterator[str]:
     yield budget_sentence(report.cost, report.private)
+    if report.held_out_cost:
+        # What else it says is said of the private table.
+        first, _, _ = budget_sentence(report.held_out_cost, report.held_out).partition(". ")
+        yield f"{first}." if first else ""
     if report.dry and report.cost.epsilon:
         yield year_sentence(report.cost.epsilon)
 

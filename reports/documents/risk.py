@@ -58,7 +58,7 @@ from pqd.reports.text.numbers import (
     points_text,
 )
 from pqd.reports.text.query import SIMULATED
-from pqd.reports.text.risk import gain_sentence, share_text
+from pqd.reports.text.risk import gain_sentence, rate_text
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -373,8 +373,8 @@ def _curve(report: RiskReport) -> Plot:
     """Shares of rows up to some distances from the copy: one curve for each table."""
     words, most = [], max(point.distance for point in report.curve) or 1.0
     for point in report.curve:
-        text = f"up to {percent_text(point.distance, 1)}: private {share_text(point.private)}"
-        text += f", held out {share_text(point.held_out)}" if point.held_out else ""
+        text = f"up to {percent_text(point.distance, 1)}: private {rate_text(point.private)}"
+        text += f", held out {rate_text(point.held_out)}" if point.held_out else ""
         words.append(f"{text}, the copy's own {percent_text(point.copy, 0)}")
     places = [point.distance / most for point in report.curve]
     tables = [("private rows", [point.private for point in report.curve])]
@@ -418,12 +418,12 @@ def _roc(report: RiskReport) -> Plot:
     words, points = [], []
     for point in report.roc:
         text = f"at {number_text(100 * point.copy, 3)} % of the copy's own rows: "
-        text += f"{share_text(point.private)} of the private rows are taken for members"
+        text += f"{rate_text(point.private)} of the private rows are taken for members"
         other, gain = point.held_out, point.advantage
         if other and gain:
             digits = max(1, digits_of(gain))
             ends = f"{points_text(gain.low, digits)} to {points_text(gain.high, digits)}"
-            text += f", {share_text(other)} of held-out rows"
+            text += f", {rate_text(other)} of held-out rows"
             text += f"; advantage {points_text(gain.value, digits)} points ({ends})"
             values = (other.value + gain.low, other.value + gain.value, other.value + gain.high)
             points.append((other.value, *values))

@@ -10,6 +10,7 @@ from pqd.deciders.exact import exceeds
 from pqd.reports.models.audit import Verdict
 from pqd.reports.models.profile import Alarm
 from pqd.reports.models.report import IndexedReport, data_frame
+from pqd.reports.models.risk import AttackFacts
 from pqd.reports.models.standings import CHECKS, Standing
 
 if TYPE_CHECKING:
@@ -37,6 +38,21 @@ _COMPUTED = ("outcome", "standing", "conclusive", "distance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttackedFacts:
+    """How the attacks of a check of risk were tried.
+
+    ``epsilon`` is the budget of all ``attacks`` on the copy together, on each private table, and
+    ``alpha`` the error probability of each verdict.
+    """
+
+    epsilon: Fraction
+    alpha: Fraction
+    attacks: int
+    replayed: bool
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """Result of one check of a spec on one synthetic table.
 
@@ -46,6 +62,8 @@ class CheckResult:
     is broken or only planned.  ``message`` gives the reason for ``status`` in a sentence.
 
     ``alarm`` says of a check of an alarm whether the copy is too near; it is None of other checks.
+    ``attacks`` are those of a check of risk, the worst first, and ``attacked`` is how they were
+    tried; without such a check there are none.
 
     ``evidence`` is the weakest evidence that lets a verdict count: ``proof`` or ``likely``.
 
@@ -74,6 +92,8 @@ class CheckResult:
     exit_code: int = 0
     evidence: str = "proof"
     alarm: Alarm | None = None
+    attacks: tuple[AttackFacts, ...] = ()
+    attacked: AttackedFacts | None = None
 
     @property
     def standing(self) -> Standing:
@@ -84,9 +104,22 @@ class CheckResult:
             return Standing.UNSURE
         return next(each for each in reversed(CHECKS) if each.gate == self.gate)
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the noise of a verdict, or of the attacks, was seeded."""
+        seeded = any(verdict.simulated for verdict in self.verdicts)
+        return seeded or (self.attacked is not None and self.attacked.simulated)
+
     def status_of(self, verdict: Verdict) -> Status:
         """Status of ``verdict``, which is one of the verdicts of this check."""
         return status_of(verdict, self.expect, self.evidence)
+
+
+def status_of_attack(attack: AttackFacts) -> Status:
+    """Status of an attack in a check of risk, which expects an excess within the tolerance."""
+    if attack.standing is Standing.WITHIN:
+        return "as expected"
+    return "not as expected" if attack.standing is Standing.BEYOND else "undecided"
 
 
 def status_of(verdict: Verdict, expect: str, evidence: str = "proof") -> Status:
@@ -195,6 +228,8 @@ class CheckReport(IndexedReport[CheckResult]):
 
     ``spec`` and ``private`` are names of files.  ``baseline`` names the baseline with which the
     results were compared.  ``dry`` says that nothing was decided and nothing was spent.
+    ``held_out`` names the held-out table of checks of risk, and ``held_out_cost`` is what was
+    charged to its own account.
     """
 
     kind: ClassVar[str] = "check"
@@ -208,6 +243,8 @@ class CheckReport(IndexedReport[CheckResult]):
     baseline: str | None = None
     notes: tuple[Note, ...] = ()
     gate: GateFacts | None = None
+    held_out: str = ""
+    held_out_cost: Cost | None = None
 
     @property
     def exit_code(self) -> int:
@@ -223,7 +260,7 @@ class CheckReport(IndexedReport[CheckResult]):
     @property
     def simulated(self) -> bool:
         """Whether the noise of any verdict was seeded."""
-        seeded = any(v.simulated for entry in self.checks for v in entry.verdicts)
+        seeded = any(entry.simulated for entry in self.checks)
         return seeded or (self.gate is not None and self.gate.simulated)
 
     def count(self, gate: Gate) -> int:
@@ -245,7 +282,8 @@ class CheckReport(IndexedReport[CheckResult]):
             check = {"check": entry.id, "status": entry.status, "gate": entry.gate}
             check |= {"expect": entry.expect, "message": entry.message}
             verdicts = ({**each.computed(), **asdict(each)} for each in entry.verdicts)
-            rows += [{**check, **verdict} for verdict in verdicts] or [check]
+            attacks = (attack_row(entry, each) for each in entry.attacks)
+            rows += [{**check, **each} for each in (*verdicts, *attacks)] or [check]
         names = ["check", "status", "gate", "expect", "message", *_COMPUTED]
         names += [field.name for field in fields(Verdict) if field.name != "candidates"]
         frame = data_frame(rows).reindex(columns=names)
@@ -257,3 +295,23 @@ class CheckReport(IndexedReport[CheckResult]):
 
     def _name(self, item: CheckResult) -> str:
         return item.id
+
+
+def attack_row(entry: CheckResult, attack: AttackFacts) -> dict[str, object]:
+    """Values of an attack in the columns of a verdict, for the frame of a report."""
+    facts, tried = attack.held_out, entry.attacked
+    if facts is None or tried is None:
+        raise TypeError("a check of risk has held-out rows")
+    return {
+        "id": f"{entry.id} {attack.name}",
+        "query": entry.sql,
+        "outcome": facts.outcome if facts.conclusive else "undecided",
+        "standing": attack.standing.value,
+        "conclusive": facts.conclusive,
+        "p_value": facts.p_value,
+        "tau": facts.tau,
+        "epsilon": tried.epsilon,
+        "alpha": tried.alpha,
+        "replayed": tried.replayed,
+        "simulated": tried.simulated,
+    }

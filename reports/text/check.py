@@ -12,6 +12,7 @@ from pqd.deciders.names import names_and_more
 from pqd.deciders.options import option
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
+from pqd.reports.models.check import status_of_attack
 from pqd.reports.models.query import SCORES
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
@@ -38,11 +39,13 @@ from pqd.reports.text.query import (
     verdict_words,
     worth_of_evidence,
 )
+from pqd.reports.text.risk import excess_text, gain_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult, Status
     from pqd.reports.models.profile import Alarm, LeftOut
+    from pqd.reports.models.risk import AttackFacts
 
 HOW_TO_READ = (
     (
@@ -168,6 +171,36 @@ def grouped_message(groups: Mapping[Status, Sequence[str]], expect: str) -> str:
     return message
 
 
+def attacks_message(
+    groups: Mapping[Status, Sequence[AttackFacts]],
+    tolerance: str,
+    alpha: Fraction,
+    known: Sequence[str] | None,
+    persons: str,
+) -> str:
+    """Message of a check of risk: the attacks by their status, and what the worst one gains."""
+    number = sum(map(len, groups.values()))
+    within = len(groups["as expected"])
+    if within == number:
+        whole = "each gains" if number > 1 else "the attack gains"
+        return f"{whole} at most {tolerance} from private rows"
+    wrong, unsure = groups["not as expected"], groups["undecided"]
+    parts = [f"within {tolerance}: {within} of {number} attacks"] if number > 1 else []
+    parts += [f"more than {tolerance}: {_named([each.name for each in wrong])}"] if wrong else []
+    parts += [f"undecided: {_named([each.name for each in unsure])}"] if unsure else []
+    worst = (*wrong, *unsure)[0]
+    told = f"{excess_text(worst, alpha)}. {gain_sentence(worst, known, persons)}"
+    return f"{'; '.join(parts)}; {told.rstrip('.')}"
+
+
+def attacks_price(epsilon: Fraction, attacks: int) -> str:
+    """Price of the attacks of all checks of risk on one copy."""
+    return (
+        f"epsilon {epsilon_text(epsilon)} on each of the two tables, with all checks of risk on "
+        f"this copy ({counted(attacks, 'attack')})"
+    )
+
+
 def _named(names: Sequence[str]) -> str:
     # The name of a group by two columns contains a comma.
     return names_and_more(names, _MOST_NAMED, "; ")
@@ -265,7 +298,7 @@ def message_text(message: str, width: float = math.inf) -> str:
 
 def stamped(check: CheckResult, text: str) -> str:
     """Text that begins with SIMULATED if a verdict of the check comes from seeded noise."""
-    return f"SIMULATED: {text}" if any(v.simulated for v in check.verdicts) else text
+    return f"SIMULATED: {text}" if check.simulated else text
 
 
 def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
@@ -287,6 +320,7 @@ def detail_lines(check: CheckResult) -> Iterator[str]:
     if len(check.verdicts) == 1:
         for text, _ in sentences(check.verdicts[0], check.tolerance):
             yield text
+    yield from attack_lines(check, check.attacks)
     for verdict in check.verdicts if len(check.verdicts) > 1 else ():
         yield _group_line(verdict)
     yield from price_lines(check.verdicts)
@@ -304,8 +338,25 @@ def failure_lines(check: CheckResult) -> Iterator[str]:
     elif check.verdicts:
         told = [each for each in check.verdicts if check.status_of(each) != "as expected"]
         yield from first_of(map(_group_line, told))
+    told_of = [each for each in check.attacks if status_of_attack(each) != "as expected"]
+    yield from attack_lines(check, told_of)
     yield from price_lines(check.verdicts)
     yield from advice(check)
+
+
+def attack_lines(check: CheckResult, attacks: Sequence[AttackFacts]) -> Iterator[str]:
+    """A line for each of some ``attacks`` of a check of risk, and what all of them cost."""
+    tried = check.attacked
+    if tried is None:
+        return
+    for each in attacks:
+        told = excess_text(each, tried.alpha)
+        yield f"{each.name}: {each.standing.words} of {check.tolerance}, {told}"
+    earlier = ", paid for by an earlier run" if tried.replayed else ""
+    yield (
+        f"spent: epsilon {epsilon_text(tried.epsilon)} on the private table and again on the "
+        f"held-out table, for all {counted(tried.attacks, 'attack')} on this copy{earlier}"
+    )
 
 
 def price_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -325,7 +376,8 @@ def _group_line(verdict: Verdict) -> str:
 
 def advice(check: CheckResult) -> Iterator[str]:
     """Next step for a check that fails or warns, unless its message already names one."""
-    step = _next_step(check) if check.gate in {"fail", "warn"} else None
+    find = _risk_step if check.attacks else _next_step
+    step = find(check) if check.gate in {"fail", "warn"} else None
     if step:
         yield f"next: {step} (line {check.line})"
 
@@ -361,6 +413,19 @@ def _next_step(check: CheckResult) -> str | None:
     return None
 
 
+def _risk_step(check: CheckResult) -> str:
+    """Next step for a check of risk that fails or warns."""
+    if check.status == "undecided":
+        return (
+            "more held-out rows, fewer kinds of attacks in the spec, a larger total_epsilon in "
+            "[risk] or a larger tau decide it"
+        )
+    return (
+        "do not hand this copy out before you know why: pqd risk shows all figures, and only a "
+        "generator with differential privacy bounds every attack"
+    )
+
+
 def _tables(verdicts: Sequence[Verdict], several: str) -> str:
     names = {verdict.synthetic for verdict in verdicts}
     return names.pop() if len(names) == 1 else several
@@ -380,6 +445,10 @@ def cost_lines(report: CheckReport) -> Iterator[str]:
         first = f"Would spend{first.removeprefix('Spent')} Nothing was decided, nothing was spent."
     yield first
     yield from others
+    if report.held_out_cost:
+        first, *others = cost_sentences(report.held_out_cost, report.held_out, public=False)
+        yield f"Would spend{first.removeprefix('Spent')}" if report.dry else first
+        yield from others
     if report.dry:
         yield from _shared_lines(report)
 

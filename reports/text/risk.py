@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from pqd.reports.text.distances import digits_of
-from pqd.reports.text.numbers import listed, number_text, percent_text
+from pqd.reports.text.distances import digits_of, level_text
+from pqd.reports.text.numbers import (
+    listed,
+    number_text,
+    p_value_text,
+    percent_text,
+    points_text,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
@@ -23,7 +30,7 @@ def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str
     facts = attack.held_out
     if facts is None:
         return ""
-    rate, other = share_text(attack.rate), share_text(facts.rate)
+    rate, other = rate_text(attack.rate), rate_text(facts.rate)
     low, high = facts.persons.low, facts.persons.high
     many = f"{number_text(max(0, math.floor(low)))} to {number_text(max(0, math.ceil(high)))}"
     beyond = f"that is about {number_text(max(0, round(facts.persons.value)))} {persons} ({many})"
@@ -43,6 +50,18 @@ def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str
     return f"{words[attack.id]}; {beyond}."
 
 
-def share_text(figure: Figure) -> str:
+def excess_text(attack: AttackFacts, alpha: Fraction) -> str:
+    """Excess of an attack in points with its interval; empty without held-out rows."""
+    facts = attack.held_out
+    if facts is None:
+        return ""
+    digits = max(1, digits_of(facts.excess))
+    low, high = (points_text(each, digits) for each in (facts.excess.low, facts.excess.high))
+    value = points_text(facts.excess.value, digits)
+    odds = p_value_text(facts.p_value, alpha)
+    return f"excess {value} points ({level_text(alpha)}: {low} to {high}), {odds}"
+
+
+def rate_text(figure: Figure) -> str:
     """Share of rows in per cent, with as many digits as its interval allows."""
     return percent_text(figure.value, max(1, digits_of(figure)))

@@ -9,19 +9,25 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from pqd.attacks import planned_risk
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.outcomes import AttackId, Attacks, attacks_on
 from pqd.attacks.parameters import RiskParameters
+from pqd.commands.check import run_check
 from pqd.commands.risk import run_risk
 from pqd.engine.marginals import MarginalCounts
 from pqd.engine.partitions import Categories, Ordered, Partition
 from pqd.engine.scan_plan import PrivacyUnit
+from pqd.errors import ParameterError
+from pqd.spec import read_spec
 from pqd.sql.schema import Kind
 
 EPSILON = Fraction(7, 10)
@@ -203,6 +209,24 @@ HELD_OUT = SYNTHETIC.iloc[1:5].assign(age=31).reset_index(drop=True)
 NEW = pd.DataFrame({"age": [20, 99], "job": ["a", "spy"], "town": ["x", "elsewhere"]})
 
 
+SPEC = """[private]
+path = "private.parquet"
+[held_out]
+path = "held.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[risk]
+total_epsilon = 1
+[[check]]
+id = "copied"
+risk = "copied"
+[[check]]
+id = "guessed"
+risk = "all"
+tau = "5%"
+"""
+
+
 def calls(private: pd.DataFrame, held_out: pd.DataFrame, unit: str | None = None) -> list[Numbers]:
     recorder: Any = Recorder()
     people = PrivacyUnit(unit) if unit else None
@@ -217,16 +241,53 @@ def changed(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     yield table.iloc[1:]
 
 
-def test_a_row_of_one_table_costs_epsilon_there_alone() -> None:
-    own, other = calls(PRIVATE, HELD_OUT)
+def calls_of_check(private: pd.DataFrame, held_out: pd.DataFrame) -> list[Numbers]:
+    """Numbers that a spec with checks of risk releases, on the private and the held-out table."""
+    recorder: Any = Recorder()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        tables = {"private": private, "held": held_out, "copy": SYNTHETIC}
+        for each, table in tables.items():
+            table.to_parquet(folder / f"{each}.parquet", index=False)
+        (folder / "audit.toml").write_text(SPEC, encoding="utf-8")
+        spec = read_spec(folder / "audit.toml", {})
+        run_check(spec, recorder, ledger=folder / "ledger.sqlite")
+    released: list[Numbers] = recorder.calls
+    return released
+
+
+Calls = Callable[[pd.DataFrame, pd.DataFrame], list[Numbers]]
+
+
+def check_each_table_pays(made: Calls) -> None:
+    """Each row moves the numbers of its own table by one, and no number of the other table."""
+    own, other = made(PRIVATE, HELD_OUT)
     for private in changed(PRIVATE):
-        first, second = calls(private, HELD_OUT)
+        first, second = made(private, HELD_OUT)
         assert loss(own, first) == 1
         assert second == other
     for held_out in changed(HELD_OUT):
-        first, second = calls(PRIVATE, held_out)
+        first, second = made(PRIVATE, held_out)
         assert first == own
         assert loss(other, second) == 1
+
+
+@pytest.mark.parametrize("made", [calls, calls_of_check])
+def test_a_row_of_one_table_costs_epsilon_there_alone(made: Calls) -> None:
+    check_each_table_pays(made)
+
+
+@pytest.mark.parametrize("made", [calls, calls_of_check])
+def test_a_held_out_measurement_of_the_private_rows_is_caught(
+    made: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken twin: what the held-out account pays for is measured on the private table.
+
+    Where there is a ledger, it recognises the rows, and the run is refused.
+    """
+    monkeypatch.setattr(planned_risk, "_held_out_set", lambda _bound, own, *_: own)
+    with pytest.raises((AssertionError, ParameterError)):
+        check_each_table_pays(made)
 
 
 def test_a_person_of_many_rows_costs_epsilon() -> None:

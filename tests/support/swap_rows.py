@@ -32,6 +32,7 @@ from tests.support.swaps import (
     Swap,
     audit,
     check,
+    check_of_held_out,
     compare,
     from_file,
     gate,
@@ -525,6 +526,29 @@ SWAPS |= {
 
 # Risk ---------------------------------------------------------------------------------------------
 
+RISK_SPEC = """
+[private]
+path = "private.parquet"
+[held_out]
+path = "held.parquet"
+[synthetic.copy]
+path = "copy.parquet"
+[risk]
+total_epsilon = 1
+secrets = ["job"]
+[[check]]
+id = "count"
+sql = "SELECT COUNT(*) FROM D WHERE age > 25"
+tau = 1.5
+epsilon = 0.5
+[[check]]
+id = "copied"
+risk = "copied"
+[[check]]
+id = "nobody"
+risk = "all"
+tau = "5%"
+"""
 SWAPS |= {
     "risk": Swap(
         risk(PAY, OTHER_PAY, secrets=["job"]),
@@ -539,6 +563,17 @@ SWAPS |= {
     "risk of files": Swap(
         from_file(risk(PAY, OTHER_PAY, known=["age", "born"])),
         named(PAY_FILES, NEIGHBOUR, NONE, EXTREMES, *COMPARED_FILES, "long line"),
+    ),
+    "check of risk": Swap(
+        check(PAY, RISK_SPEC, OTHER_PAY),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, NULL, TEXTS, EXTREMES),
+        {"near": (*EVERY, *BUILD), "far below": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "check of risk of held-out rows": Swap(
+        check_of_held_out(OTHER_PAY, PAY, RISK_SPEC),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
+        {"near": (*EVERY, *BUILD)},
     ),
     "risk of people": Swap(
         risk(PERSONS, PERSONS.iloc[::-1].assign(age=1), options={"unit": PEOPLE}),

@@ -144,19 +144,44 @@ def rank(candidates: Mapping[str, object], *, options: Any = None, **parameters:
     return ranked
 
 
-def check(synthetic: pd.DataFrame, text: str) -> Run:
-    """Check of a spec that names ``private.parquet`` and ``copy.parquet``."""
+def check(synthetic: pd.DataFrame, text: str, held_out: pd.DataFrame | None = None) -> Run:
+    """Check of a spec that names ``private.parquet`` and ``copy.parquet``.
+
+    A spec with checks of risk names ``held.parquet`` too.
+    """
 
     def checked(private: pd.DataFrame, noise: Any, progress: Progress) -> Any:
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            private.to_parquet(folder / "private.parquet", index=False)
-            synthetic.to_parquet(folder / "copy.parquet", index=False)
-            (folder / "audit.toml").write_text(text, encoding="utf-8")
-            spec, ledger = read_spec(folder / "audit.toml"), folder / "ledger.sqlite"
-            return run_check(spec, noise, ledger=ledger, detailed=True, progress=progress)
+        return _checked(private, synthetic, held_out, text, noise, progress)
 
     return checked
+
+
+def check_of_held_out(private: pd.DataFrame, synthetic: pd.DataFrame, text: str) -> Run:
+    """Check of risk against held-out rows, which are the table that is swapped."""
+
+    def checked(held_out: pd.DataFrame, noise: Any, progress: Progress) -> Any:
+        return _checked(private, synthetic, held_out, text, noise, progress)
+
+    return checked
+
+
+def _checked(
+    private: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    held_out: pd.DataFrame | None,
+    text: str,
+    noise: Any,
+    progress: Progress,
+) -> Any:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        private.to_parquet(folder / "private.parquet", index=False)
+        synthetic.to_parquet(folder / "copy.parquet", index=False)
+        if held_out is not None:
+            held_out.to_parquet(folder / "held.parquet", index=False)
+        (folder / "audit.toml").write_text(text, encoding="utf-8")
+        spec, ledger = read_spec(folder / "audit.toml"), folder / "ledger.sqlite"
+        return run_check(spec, noise, ledger=ledger, detailed=True, progress=progress)
 
 
 def gate(synthetic: object, *, options: Any = None, **parameters: Any) -> Run:
