@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pqd.attacks.outcomes import KINDS, MOST_SECRETS, AttackId
+from pqd.attacks.outcomes import KINDS, MOST_SECRETS
 from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note, note
@@ -14,6 +14,7 @@ from pqd.deciders.options import option
 from pqd.errors import ParameterError
 from pqd.marginals.profile_parameters import ProfileRequest, stated_names
 from pqd.planning.query_warnings import budget_warnings
+from pqd.reports.models.risk import AttackId
 from pqd.sql.schema import fold_case
 from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import total_budget

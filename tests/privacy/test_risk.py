@@ -19,7 +19,7 @@ import pytest
 
 from pqd.attacks import planned_risk
 from pqd.attacks.measurement import AttacksMeasurement
-from pqd.attacks.outcomes import AttackId, Attacks, attacks_on
+from pqd.attacks.outcomes import Attacks, attacks_on
 from pqd.attacks.parameters import RiskParameters
 from pqd.commands.check import run_check
 from pqd.commands.risk import run_risk
@@ -27,6 +27,7 @@ from pqd.engine.marginals import MarginalCounts
 from pqd.engine.partitions import Categories, Ordered, Partition
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import ParameterError
+from pqd.reports.models.risk import AttackId
 from pqd.spec import read_spec
 from pqd.sql.schema import Kind
 

@@ -285,7 +285,7 @@ def test_json_has_every_field_and_plain_numbers() -> None:
     values = json.loads(BASED.to_json())
     assert list(values) == [
         "schema_version", "kind", "exit_code", "spent_epsilon", "simulated", "spec", "private",
-        "checks", "cost", "dry", "baseline", "notes", "gate",
+        "checks", "cost", "dry", "baseline", "notes", "gate", "held_out", "held_out_cost",
     ]  # fmt: skip
     assert values["kind"] == "check"
     assert values["exit_code"] == 2
