@@ -88,7 +88,7 @@ def test_held_out_rows_of_the_samples_are_made_as_told(
 
 
 def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
-    whole, distances, values, alarm, rule, gate, unit = [
+    whole, distances, values, risk, alarm, rule, gate, unit = [
         *blocks(CHECK, "toml"),
         *blocks("docs/reference/persons.md", "toml"),
     ]
@@ -108,6 +108,11 @@ def test_the_spec_of_the_documents_is_one(tmp_path: Path) -> None:
     assert [check.column for check in read_spec(spec).checks] == [None, "diagnosis"]
     spec.write_text(f"{whole}\n{rule}", encoding="utf-8")
     assert read_spec(spec).checks[1].tau == "0.1% of rows"
+    spec.write_text(f"{whole}\n{risk}", encoding="utf-8")
+    read = read_spec(spec, {"PQD_FOLDER": str(tmp_path)})
+    assert (read.checks[1].risk, read.checks[1].epsilon) == ("all", None)
+    assert read.risk
+    assert read.risk.secrets == ("income",)
     made_under, check = alarm.split("[[check]]")
     named = whole.replace("[budget]", f"{made_under.partition(chr(10))[2]}[budget]")
     named = named.replace('path = "census_synthetic.parquet"\n', "", 1)
