@@ -38,6 +38,16 @@ def spare_rows(epsilon: Number) -> int:
     return least_margin(epsilon, Fraction(1, 20)) + least_margin(epsilon, Fraction(1, 50)) - 1
 
 
+def chance_rows(rows: int, of: int | None = None) -> int:
+    """Rows by which two independent samples may differ in a group of so many ``rows``, rounded up.
+
+    Three standard errors of the difference: the root of twice the variance of one sample, which is
+    ``n (1 - n / N)`` of a group of n among N rows.  Without ``of`` the group is a small one.
+    """
+    share = 0 if of is None else min(rows / of, 1)
+    return math.ceil(3 * math.sqrt(2 * rows * (1 - share)))
+
+
 def normal_deviations(statements: int, sides: int = 2) -> Fraction:
     """Deviations z that none of C independent samples exceeds: ``Phi^-1(1 - 0.025/(sides C))``.
 

@@ -28,6 +28,7 @@ from pqd.commands.gates import (
     gate_result,
     judged,
     judged_attacks,
+    narrow_check,
     never_counted,
     of_gate,
     planned,
@@ -49,7 +50,7 @@ from pqd.marginals.distance_verdict import PlannedDistanceVerdict, distance_verd
 from pqd.parameters import Detail, Parameters
 from pqd.planning.gate import GateInput, GateTerms, decided_gate, plan_gate, quoted_gate
 from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
-from pqd.progress import Progress, silent
+from pqd.progress import Progress, silent, warn
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
@@ -297,6 +298,8 @@ def _gated(
         _refuse_never_counted(spec, bound, plan, is_gated=True)
     inputs = {each.id: _gate_inputs(spec, bound, each, plan) for each in bound.checks}
     every = [one for each in inputs.values() for one in each]
+    narrow = _narrow_checks(spec, bound, plan)
+    warnings = [note("checks-not-decidable", checks=tuple(narrow))] if narrow else []
     facts, quotes = None, list[Quote]()
     if every and not bound.broken and not any(bound.unjudged.values()):
         terms = GateTerms(
@@ -310,13 +313,16 @@ def _gated(
             facts, quote = quoted_gate(gate, accountant, progress)
             quotes = [quote]
         else:
+            warn(warnings, progress)
             facts, quotes = decided_gate(gate, accountant, noise, progress, command="check")
 
     def result(each: SelectedCheck) -> CheckResult:
         names = [one.name for one in inputs[each.id]]
         if each.id in bound.values:
             return values_of_gate(each.check, each.id, bound.values[each.id], names, facts)
-        return of_gate(each.check, each.id, plan.of_check(each), names, facts)
+        return of_gate(
+            each.check, each.id, plan.of_check(each), names, facts, narrow.get(each.id, "")
+        )
 
     checks = bound.results(result, broken)
     if facts is not None:
@@ -324,11 +330,30 @@ def _gated(
     costs = [cost_of(quote, accountant, bound.unit) for quote in quotes]
     report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
     notes = (*report.notes, *gate_notes(facts)) if facts else report.notes
+    if not dry_run:
+        notes = (*notes, *warnings)
     if unalarmed := _unalarmed(spec):
         notes = (*notes, note("alarm-not-judged", copies=unalarmed))
     if dry_run:
         notes = (*notes, *dry_notes(quotes, accountant, bound.private.label))
     return replace(report, gate=facts, dry=dry_run, notes=notes)
+
+
+def _narrow_checks(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> dict[str, str]:
+    """Checks that the gate may not decide, or not for an honest copy, each with the reason."""
+    rows = {
+        name: each.bound.tables.copies[0][0].rows()
+        for name, each in plan.plans
+        if any(verdict.facts()["aggregate"] == "COUNT" for verdict in each.verdicts)
+    }
+    reasons = {
+        each.id: narrow_check(
+            each.check, plan.of_check(each), spec.gate or Fraction(0), rows.get(each.synthetic)
+        )
+        for each in bound.checks
+        if each.id not in bound.broken
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _unalarmed(spec: Spec) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
 from pqd.attacks.parameters import RiskParameters
 from pqd.attacks.planned_risk import PlannedRisk
+from pqd.deciders.distances.value_claims import chance_rows, spare_rows
 from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
 from pqd.marginals.table_gate import ColumnConditions
@@ -51,6 +52,7 @@ from pqd.reports.text.gate import (
     NOT_RUN,
     condition_message,
     gate_message,
+    narrow_text,
     needs_text,
     table_condition,
     values_condition,
@@ -157,7 +159,8 @@ def planned(
     parts += reliability_parts(list(unproved), list(undecided))
     parts += (hints := never_counted(check, verdicts))
     parts.append(f"by {', '.join(sorted({v.taken.decider for v in verdicts}))}")
-    return _result(check, name, "planned", "error" if hints else "pass", "; ".join(parts))
+    gate: Gate = "error" if hints else "warn" if low and not unproved else "pass"
+    return _result(check, name, "planned", gate, "; ".join(parts))
 
 
 def judged_attacks(
@@ -247,19 +250,20 @@ def of_gate(
     verdicts: Sequence[PlannedVerdict],
     names: Sequence[str],
     gate: GateFacts | None,
+    narrow: str = "",
 ) -> CheckResult:
     """Result of one check of a gate, whose conditions have the ``names``.
 
-    Without a ``gate`` another check is broken.
+    Without a ``gate`` another check is broken.  ``narrow`` is the result of ``narrow_check``.
     """
     facts = [QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts]
     if check.alarm is not None:
         asked = table_condition("alarm", "", 0)
     else:
         asked = condition_message(facts, check.expect) if facts else NO_CONDITION
-    if gate and gate.outcome is None:
-        asked += _needed(facts, gate)
     near = facts if check.expect == "close" else []
+    if gate and gate.outcome is None and narrow:
+        return _result(check, name, "planned", "warn", f"{asked}; {narrow}")
     return _result(check, name, *status_in_gate(names, gate, asked, near))
 
 
@@ -298,10 +302,34 @@ def status_in_gate(
     return "not told", "untold", message
 
 
-def _needed(facts: Sequence[QueryFacts], gate: GateFacts) -> str:
-    """Epsilon that the hardest of some conditions needs, where the gate has less."""
+def narrow_check(
+    check: Check, verdicts: Sequence[PlannedVerdict], epsilon: Fraction, copy_rows: int | None
+) -> str:
+    """Why a gate of ``epsilon`` may not pass an honest copy in one check; empty if it would.
+
+    A COUNT needs a tolerance of what two samples may differ by, and of what the noise needs.  Of
+    others only the noise is known.  All of it is public: it follows from the copy and the spec.
+    """
+    facts = [
+        QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts if not v.is_constant
+    ]
+    counts = [
+        each
+        for each in facts
+        if each.aggregate == "COUNT" and each.scale is None and check.expect == "close"
+    ]
+    chances = [chance_rows(int(each.q_synthetic), copy_rows) for each in counts]
+    spare = spare_rows(epsilon)
+    short = [
+        (chance + spare - each.tau, chance, each.group or "")
+        for each, chance in zip(counts, chances, strict=True)
+        if each.tau < chance + spare
+    ]
+    if short:
+        _, chance, group = max(short)
+        return narrow_text(chance, spare, group, max(chances) + spare)
     needed = max((each.chosen.epsilon_needed or 0 for each in facts), default=0)
-    return "" if needed <= gate.epsilon else f"; {needs_text(needed)}"
+    return "" if needed <= epsilon else needs_text(needed)
 
 
 def gate_notes(gate: GateFacts) -> tuple[Note, ...]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pqd.deciders.distances.claims import DistanceBelow
-from pqd.deciders.distances.value_claims import spare_rows
+from pqd.deciders.distances.value_claims import chance_rows, spare_rows
 from pqd.deciders.errors import PqdError
 from pqd.deciders.numbers import epsilon_option, number_text
 from pqd.marginals.bound_profile import BoundProfile
@@ -248,7 +248,7 @@ def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCh
     noun = _noun(workload)
     for bound in _named(workload, "COUNT"):
         rows = bound.synthetic[0].mass
-        apart = math.ceil(_DEVIATIONS * math.sqrt(2 * rows)) + spare_rows(epsilon)
+        apart = chance_rows(rows) + spare_rows(epsilon)
         comment = f"The copy has {rows:,} {noun}."
         if apart > _USUAL * rows:
             comment += f" Sampling and noise explain {apart:,} more or fewer."

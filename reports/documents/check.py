@@ -41,6 +41,7 @@ from pqd.reports.escape import quoted
 from pqd.reports.models.standings import CHECKS, Standing, legend, passes_first
 from pqd.reports.text.check import (
     HOW_TO_READ,
+    NARROW_STEP,
     advice,
     alarms,
     attack_lines,
@@ -199,13 +200,13 @@ def _checks(report: CheckReport) -> Table:
     is_decided = bool(verdicts) or any(check.attacks for check in report.checks)
     groups = []
     for standing in CHECKS:
-        failed = standing is Standing.FAILED
+        whole = standing in {Standing.FAILED, Standing.NARROW}
         checks = [check for check in report.checks if check.standing is standing]
         rows = [_row(check, mixed=mixed) if is_decided else _planned(check) for check in checks]
         if report.gate:
             # The message is a cell, so it is not said twice.
             rows = [row if row.open else replace(row, aside="") for row in rows]
-        few = _FEW if not failed and len(report.checks) > MOST_IN_FULL else None
+        few = _FEW if not whole and len(report.checks) > MOST_IN_FULL else None
         if rows:
             group = Group(
                 name=standing,
@@ -406,8 +407,10 @@ def _budget(report: CheckReport) -> Iterator[str]:
 def _step(report: CheckReport) -> Text:
     command = f"pqd check {quoted(report.spec)}"
     if report.dry:
-        broken = any(check.standing is Standing.BROKEN for check in report.checks)
-        return "" if broken else command
+        standings = {check.standing for check in report.checks}
+        if Standing.NARROW in standings:
+            return NARROW_STEP.format(report.spec)
+        return "" if Standing.BROKEN in standings else command
     for check in worst_first(report) if report.gate is None else ():
         if check.gate in {"fail", "warn", "known"}:
             return f"{command} ", Option("explain", check.id)

@@ -71,7 +71,8 @@ class CheckResult:
     ``likely`` verdict has no proof.  A check that is ``not told`` is one of a gate that did not
     pass, and this run does not say whether the check holds.
 
-    ``gate`` is what the status means for the build.  It depends on ``severity``, on
+    ``gate`` is what the status means for the build; of a planned check, ``warn`` says that a run
+    could not decide it, or not for an honest copy.  It depends on ``severity``, on
     ``on_undecided`` and on the baseline: ``known`` is a failure that the baseline already had.
     ``flip`` is set only for a failure that is new since the baseline.  It bounds the probability
     that noise alone caused this failure, if the true answers are as expected.
@@ -99,7 +100,7 @@ class CheckResult:
     def standing(self) -> Standing:
         """Standing of the gate; planned and undecided checks have standings of their own."""
         if self.status == "planned" and self.gate != "error":
-            return Standing.PLANNED
+            return Standing.NARROW if self.gate == "warn" else Standing.PLANNED
         if self.status == "undecided" and self.gate == "fail":
             return Standing.UNSURE
         return next(each for each in reversed(CHECKS) if each.gate == self.gate)

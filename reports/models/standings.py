@@ -107,6 +107,7 @@ class Standing(StrEnum):
     BROKEN  = "broken",  "check", Badge("ERROR", "no"),   "failed", "", "", "error", "error",   2
     FAILED  = "failed",  "check", Badge("FAIL", "no"),    "failed", "", "", "fail",  "failure", 1
     UNSURE  = "left undecided", "check", _open("UNDECIDED"), "failed", "", "", "", "failure", 1
+    NARROW  = "not decidable", "check", Badge("LOW", "open"), "failed", "", "", "", "skipped"
     WARNED  = "warned",  "check", _open("WARN"),          "open",   "", "", "warn"
     KNOWN   = "known",   "check", _open("KNOWN"),         "open",   "", "", "known"
     UNTOLD  = "not told", "check", Badge("not told", "none"), "passed", "", "", "untold", "skipped"

@@ -51,7 +51,8 @@ HOW_TO_READ = (
     (
         "PASS: as expected, or undecided where the spec lets that pass. FAIL: not as expected, or "
         "undecided where the spec does not. WARN: the same, but the spec only warns. KNOWN: failed "
-        "in the baseline too. ERROR: could not be decided. PLAN: planned only."
+        "in the baseline too. ERROR: could not be decided. PLAN: planned only. LOW: planned, and a "
+        "run would often leave it undecided, even if the copy is as good as a real sample."
     ),
     (
         "A verdict says whether the private answer lies within the tolerance of the synthetic one. "
@@ -60,6 +61,8 @@ HOW_TO_READ = (
     ),
 )
 _MOST_NAMED = 5
+# Next step of a plan with checks that are not decidable.
+NARROW_STEP = "change what LOW names in {0}; such a run costs the same and is often UNDECIDED"
 FREE_ASKED = "costs nothing: another check asks the same"
 FREE_SETTLED = "costs nothing: no table can answer otherwise"
 FREE_KNOWN = "costs nothing: known already"
@@ -230,6 +233,10 @@ def result(report: CheckReport) -> Badge:
     return worst.badge if worst is Standing.UNSURE else Badge(worst.upper(), worst.badge.tone)
 
 
+# Standings without a verdict, whose counts come last.
+_WITHOUT_VERDICT = (Standing.BROKEN, Standing.PLANNED, Standing.NARROW)
+
+
 def counts_sentence(report: CheckReport) -> str:
     """Counts of standings, such as ``3 passed, 2 failed (1 undecided).``; of a gate its outcome."""
     if report.gate and not report.dry:
@@ -238,10 +245,7 @@ def counts_sentence(report: CheckReport) -> str:
     if counts and counts[Standing.PLANNED] == len(report.checks):
         return f"{counted(len(report.checks), 'check')}, nothing decided."
     unsure = Counter(check.standing for check in report.checks if check.status == "undecided")
-    # Standings without a verdict come last.
-    order = sorted(
-        passes_first(CHECKS), key=lambda each: each in {Standing.BROKEN, Standing.PLANNED}
-    )
+    order = sorted(passes_first(CHECKS), key=lambda each: each in _WITHOUT_VERDICT)
     parts = [
         f"{counts[each]} {each}"
         + (f" ({unsure[each]} undecided)" if unsure[each] and each is not Standing.UNSURE else "")
@@ -377,7 +381,8 @@ def _group_line(verdict: Verdict) -> str:
 def advice(check: CheckResult) -> Iterator[str]:
     """Next step for a check that fails or warns, unless its message already names one."""
     find = _risk_step if check.attacks else _next_step
-    step = find(check) if check.gate in {"fail", "warn"} else None
+    judged = check.gate in {"fail", "warn"} and check.status != "planned"
+    step = find(check) if judged else None
     if step:
         yield f"next: {step} (line {check.line})"
 

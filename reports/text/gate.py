@@ -34,7 +34,9 @@ ALL_STEP = (
     "([budget] names = 0.5, or {0}): the gate itself is then replayed at no cost"
 )
 NAMED_STEP = "make the copy better there, or give this check a larger tau"
-GATE_STEP = "give the gate a larger epsilon, or leave out what {0} calls not decidable"
+GATE_STEP = (
+    "give the gate a larger epsilon, or a larger tau to each check that {0} calls not decidable"
+)
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
     "it passes, the p-value is the chance of passing if any of them failed. If it does not, it "
@@ -119,6 +121,13 @@ def worst_answer(facts: QueryFacts | None, worst: WorstFacts) -> str:
     about = rounded_text(max(facts.tau + 0.5 - worst.margin, 0), (high - low) / 2)
     ends = f"{end_text(low, up=False)} to {end_text(high, up=True)}"
     return f"off by about {about} ({sure_text(worst.alpha, 2)}: {ends})"
+
+
+def narrow_text(chance: int, noise: int, group: str, tau: int) -> str:
+    """Tolerance ``tau`` of a COUNT that lets an honest copy pass a gate, and why less does not."""
+    where = f" in {group}" if group else ""
+    off = f"an honest copy may be {chance:,} off{where} by chance, and " if chance else ""
+    return f"NOT decidable: {off}the gate's noise needs {noise:,} more; tau = {tau} would do"
 
 
 def needs_text(epsilon: float) -> str:

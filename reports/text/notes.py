@@ -876,6 +876,17 @@ def alarm_not_judged(copies: Sequence[str]) -> str:
 
 
 @sentence
+def checks_not_decidable(checks: Sequence[str]) -> str:
+    """Warning that a gate may not pass an honest copy, since ``checks`` are not decidable."""
+    one = len(checks) == 1
+    return (
+        f"{_first_names(checks)} {'has a tolerance' if one else 'have tolerances'} that an honest "
+        f"copy may exceed by chance, or that this gate's noise hides, and one such check keeps the "
+        f"gate from passing: {option('--dry-run')} names the tau that would do."
+    )
+
+
+@sentence
 def checks_set_aside(checks: int, columns: Sequence[str]) -> str:
     """Note on the number of ``checks`` of a spec that compare ``columns`` which it sets aside."""
     verb = "is" if checks == 1 else "are"

@@ -1,6 +1,7 @@
 """A gate from the command line and from Python: green, red, named, refused, replayed, planned."""
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -342,14 +343,32 @@ def test_a_gate_with_an_alarm_or_without_need_of_one_says_nothing_of_it() -> Non
 
 
 def test_a_plan_spends_nothing_and_says_what_is_too_sharp(command: Command) -> None:
+    """A check that an honest copy may not pass is never folded, and has the tau that would do."""
     sharp = ROWS.replace('"rows"', '"sharp"') + "tau = 2\n"
-    code, out, _ = command("check", spec(ROWS, sharp), "--dry-run")
+    few = JOBS.replace('"jobs"', '"few"') + 'tau = "6%"\n'
+    code, out, _ = command("check", spec(ROWS, sharp, few, AGE, more=BOUNDS), "--dry-run")
     words = " ".join(out.split())
     assert code == 0
     assert "nothing spent; a run costs epsilon 0.25" in words
-    assert "one test of whether all 2 conditions hold" in words
-    assert "NOT decidable: it needs a gate of about epsilon" in words
+    assert "one test of whether all 6 conditions hold" in words
+    # The number of rows is not left to chance; the copy has 375 nurses.
+    assert "LOW sharp synthetic answer 4,000, tolerance ±2; NOT decidable: the gate's" in words
+    assert "NOT decidable: an honest copy may be 82 off in job = nurse by chance" in words
+    assert "PLANNED: 3 planned, 2 not decidable. Next: change what LOW names in audit.toml" in words
     assert not Path("ledger.sqlite").exists()
+    wide = few.replace('"6%"', re.findall(r"tau = (\d+) would", words)[-1])
+    assert "LOW" not in command("check", spec(ROWS, wide), "--dry-run")[1]
+
+
+def test_a_run_warns_of_a_check_that_is_not_decidable_before_it_spends(command: Command) -> None:
+    sharp = JOBS.replace('"jobs"', '"sharp"') + 'tau = "2%"\n'
+    path = spec(ROWS, sharp)
+    code, _, err = command("check", path, "--strict")
+    assert code == 2
+    assert "sharp has a tolerance that an honest copy may exceed by chance" in " ".join(err.split())
+    assert "nothing was spent" in err
+    assert not Path("ledger.sqlite").exists()
+    assert "checks-not-decidable" in {each.code for each in exact(path).notes}
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def test_what_fails_a_build_is_an_error_of_it() -> None:
         Standing.BROKEN: ("error", "error", 2),
         Standing.FAILED: ("error", "failure", 1),
         Standing.UNSURE: ("error", "failure", 1),
+        Standing.NARROW: ("warning", "skipped", 0),
         Standing.WARNED: ("warning", "", 0),
         Standing.UNTOLD: ("", "skipped", 0),
         Standing.KNOWN: ("warning", "", 0),

@@ -91,6 +91,7 @@ BROKEN = replace(
     verdicts=(),
 )
 PLAN = replace(PASS, id="later", status="planned", message="inv_count would do", verdicts=())
+NARROW = replace(PLAN, id="rare", gate="warn", message="NOT decidable: no epsilon would do")
 ALL = (PASS, FAIL, FLIPPED, FAR, UNDECIDED, LENIENT, UNSURE, WARN, KNOWN, GROUPED, BROKEN, PLAN)
 
 COST = Cost(
@@ -117,7 +118,7 @@ def many_checks(number: int) -> CheckReport:
 
 
 BASED = replace(report_of(*ALL), baseline="old.json", notes=(Note("Bounds of x from there.", ()),))
-DRY = replace(report_of(PLAN, BROKEN), dry=True)
+DRY = replace(report_of(PLAN, BROKEN, NARROW), dry=True)
 SIMULATED = report_of(
     *(replace(e, verdicts=tuple(replace(v, simulated=True) for v in e.verdicts)) for e in ALL)
 )
