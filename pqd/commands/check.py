@@ -301,7 +301,8 @@ def _gated(
     narrow = _narrow_checks(spec, bound, plan)
     warnings = [note("checks-not-decidable", checks=tuple(narrow))] if narrow else []
     facts, quotes = None, list[Quote]()
-    if every and not bound.broken and not any(bound.unjudged.values()):
+    flawed = bound.broken or bound.lacking or any(bound.unjudged.values())
+    if every and not flawed:
         terms = GateTerms(
             epsilon=spec.gate or Fraction(0),
             names=spec.names,
@@ -329,9 +330,8 @@ def _gated(
         checks = (gate_result(facts, spec.path.name), *checks)
     costs = [cost_of(quote, accountant, bound.unit) for quote in quotes]
     report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
-    notes = (*report.notes, *gate_notes(facts)) if facts else report.notes
-    if not dry_run:
-        notes = (*notes, *warnings)
+    own = gate_notes(facts, warnings) if facts else [note("gate-not-run")] if flawed else []
+    notes = (*report.notes, *own)
     if unalarmed := _unalarmed(spec):
         notes = (*notes, note("alarm-not-judged", copies=unalarmed))
     if dry_run:
@@ -351,7 +351,7 @@ def _narrow_checks(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> dict[str,
             each.check, plan.of_check(each), spec.gate or Fraction(0), rows.get(each.synthetic)
         )
         for each in bound.checks
-        if each.id not in bound.broken
+        if each.id not in {*bound.broken, *bound.lacking}
     }
     return {name: reason for name, reason in reasons.items() if reason}
 

@@ -40,6 +40,7 @@ from pqd.reports.text.check import (
     attacks_price,
     columns_message,
     grouped_message,
+    lacking_message,
     price_text,
     proofless_hint,
     reliability_parts,
@@ -130,6 +131,17 @@ def of_columns(
     """Result of a check of the whole table that its columns decide; it is public and exact."""
     status: Status = "not as expected" if unjudged else "as expected"
     return _result(check, name, status, gate_of(check, status), columns_message(unjudged, aside))
+
+
+def of_lacking(check: Check, name: str, columns: Sequence[str], *, is_told: bool) -> CheckResult:
+    """Result of a check of ``columns`` that the copy lacks; public and exact.
+
+    It fails, unless a check of all columns fails for it: ``is_told``.
+    """
+    message = lacking_message(columns)
+    if is_told:
+        return _result(check, name, "not told", "untold", message)
+    return _result(check, name, "not as expected", gate_of(check, "not as expected"), message)
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:
@@ -332,9 +344,9 @@ def narrow_check(
     return "" if needed <= epsilon else needs_text(needed)
 
 
-def gate_notes(gate: GateFacts) -> tuple[Note, ...]:
-    """Notes on a gate: how often it was asked, and why nothing is named."""
-    notes = []
+def gate_notes(gate: GateFacts, warnings: Sequence[Note] = ()) -> tuple[Note, ...]:
+    """Notes on a gate: how often it was asked, and the ``warnings`` before it was decided."""
+    notes = [] if gate.outcome is None else [*warnings]
     if gate.looks > 1:
         notes.append(
             note("looked-again", queries=(ALL_CHECKS,), looks=gate.looks, alpha=gate.alpha)

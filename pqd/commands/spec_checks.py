@@ -16,7 +16,7 @@ from pqd.attacks.planned_risk import (
     plan_risk,
     refuse_spark,
 )
-from pqd.commands.gates import of_columns
+from pqd.commands.gates import of_columns, of_lacking
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.deciders.note import Note, note
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -141,6 +141,9 @@ class BoundChecks:
         The errors of checks that cannot be decided, by id.
     notes
         The note on checks that are left out, since the spec sets one of their columns aside.
+    lacking
+        By the id of a check: the columns that it compares and the copy lacks, though the private
+        table has them.  Such a check is not bound.
     unjudged
         By the id of a check: the columns that fail it in public, before anything is measured.  A
         check of a schema is always there, a check of a score only if it fails.
@@ -193,6 +196,15 @@ class BoundChecks:
                 self.broken[each.id] = error
         names = dict.fromkeys(each.synthetic for each in self.checks)
         tables = {name: self._tables(name, accountant) for name in names}
+        self.lacking = {
+            each.id: lacking
+            for each in self.checks
+            if each.id not in self.broken
+            and (lacking := self._lacking(each, tables[each.synthetic]))
+        }
+        for name in self.lacking:
+            self._queries.pop(name, None)
+            self._marginals.pop(name, None)
         progress(Step.READING_COPIES)
         for name in names:
             self._find_unjudged(name, tables[name])
@@ -242,6 +254,18 @@ class BoundChecks:
                 self.unjudged[each.id] = unjudged
                 self._marginals[each.id] = []
 
+    def _lacking(
+        self, selected: SelectedCheck, tables: SyntheticTables | TableError
+    ) -> tuple[str, ...]:
+        """Columns of one check that are in the private table alone; only headers are read."""
+        if isinstance(tables, TableError) or tables.private is None:
+            return ()
+        of_copy = set(map(fold_case, tables.tables[0].columns))
+        queries = (request.query for request in self._queries.get(selected.id, []))
+        named = map(fold_case, (*column_names(queries), *selected.check.columns))
+        lacking = set(named) - of_copy
+        return tuple(name for name in tables.private.columns if fold_case(name) in lacking)
+
     def _mentioned(self) -> set[str] | None:
         """Names of the columns that the checks read; None for all columns."""
         whole = (c.schema or c.column or c.risk for c in (each.check for each in self.checks))
@@ -256,7 +280,9 @@ class BoundChecks:
 
     def _bound(self, name: str, tables: SyntheticTables | TableError) -> Iterator[BoundWorkload]:
         """Yield the workload on one synthetic table, if it can be read and has queries."""
-        checks = [each for each in self.checks if each.synthetic == name and each.check.sql]
+        checks = [
+            each for each in self.checks if each.synthetic == name and each.id in self._queries
+        ]
         requests = [request for each in checks for request in self._queries[each.id]]
         if not requests:
             return
@@ -309,7 +335,11 @@ class BoundChecks:
         Their tolerances allow for all columns of the table, so they do not depend on which of them
         are checked.
         """
-        checks = [each for each in self.checks if each.synthetic == name and each.check.column]
+        checks = [
+            each
+            for each in self.checks
+            if each.synthetic == name and each.check.column and each.id not in self.lacking
+        ]
         if not checks:
             return
         try:
@@ -491,8 +521,14 @@ class BoundChecks:
     ) -> tuple[CheckResult, ...]:
         """Result of each check, from ``broken`` for a broken check, else from ``result``.
 
-        A check that was decided in public by the columns has a result already.
+        A check that was decided in public by the columns has a result already.  Where a check of
+        the columns fails for what the copy lacks, the checks of these columns are not told.
         """
+        schemas = {
+            each.synthetic
+            for each in self.checks
+            if each.check.schema and each.check.severity == "error" and self.unjudged.get(each.id)
+        }
 
         def of(each: SelectedCheck) -> CheckResult:
             if each.id in self.broken:
@@ -500,6 +536,9 @@ class BoundChecks:
             if each.id in self.unjudged:
                 aside = tuple(name for name, of in self._columns.items() if of.judge is False)
                 return of_columns(each.check, each.id, self.unjudged[each.id], aside)
+            if lacking := self.lacking.get(each.id):
+                told = each.synthetic in schemas
+                return of_lacking(each.check, each.id, lacking, is_told=told)
             return result(each)
 
         return tuple(map(of, self.checks))

@@ -265,15 +265,29 @@ def columns_message(unjudged: Sequence[LeftOut], aside: Sequence[str] = ()) -> s
         return (
             f"every column{but} is in both tables and can be judged (public and exact, no p-value)"
         )
-    # A spec judges a column by a key of its own.
-    told = (f"{each.columns[0]} is {each.standing}: {_reason(each)}" for each in unjudged)
+    missing = [each.columns[0] for each in unjudged if each.standing is Standing.MISSING]
+    told = [f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} {Standing.MISSING}"]
+    told = [
+        *(told if missing else []),
+        *(
+            f"{each.columns[0]} is {each.standing}: {_reason(each)}"
+            for each in unjudged
+            if each.standing is not Standing.MISSING
+        ),
+    ]
     return (
         f"{'; '.join(told)}. This is public and exact, with no p-value, and cost nothing. In "
         "[columns.NAME] judge = false says that a column may be so, judge = true that it is judged"
     )
 
 
+def lacking_message(columns: Sequence[str]) -> str:
+    """Reason why a check of ``columns`` cannot hold: only the private table has them."""
+    return f"the copy lacks {listed([*columns])}"
+
+
 def _reason(left_out: LeftOut) -> str:
+    # A spec judges a column by a key of its own.
     return left_out.reason.partition("; judge it with")[0]
 
 

@@ -887,6 +887,15 @@ def checks_not_decidable(checks: Sequence[str]) -> str:
 
 
 @sentence
+def gate_not_run() -> str:
+    """Note that a gate, one test of all checks, was not run."""
+    return (
+        "The gate was not run and nothing was spent, since it is one test of all checks, and one "
+        "already fails or is broken."
+    )
+
+
+@sentence
 def checks_set_aside(checks: int, columns: Sequence[str]) -> str:
     """Note on the number of ``checks`` of a spec that compare ``columns`` which it sets aside."""
     verb = "is" if checks == 1 else "are"

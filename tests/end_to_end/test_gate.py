@@ -354,7 +354,7 @@ def test_a_plan_spends_nothing_and_says_what_is_too_sharp(command: Command) -> N
     # The number of rows is not left to chance; the copy has 375 nurses.
     assert "LOW sharp synthetic answer 4,000, tolerance ±2; NOT decidable: the gate's" in words
     assert "NOT decidable: an honest copy may be 82 off in job = nurse by chance" in words
-    assert "PLANNED: 3 planned, 2 not decidable. Next: change what LOW names in audit.toml" in words
+    assert "PLANNED: 2 not decidable, 3 planned. Next: change what LOW names in audit.toml" in words
     assert not Path("ledger.sqlite").exists()
     wide = few.replace('"6%"', re.findall(r"tau = (\d+) would", words)[-1])
     assert "LOW" not in command("check", spec(ROWS, wide), "--dry-run")[1]
@@ -413,7 +413,7 @@ def test_a_broken_check_leaves_the_gate_unspent(command: Command) -> None:
     words = " ".join(out.split())
     assert code == 2
     assert "nothing spent" in words
-    assert "another check already fails or is broken" in words
+    assert "and one already fails or is broken" in words
 
 
 def test_a_sum_without_stated_bounds_is_refused_before_anything_is_spent(command: Command) -> None:

@@ -74,7 +74,7 @@ def test_a_whole_copy_passes_and_nothing_is_spent(tmp_path: Path) -> None:
     ("copy", "told"),
     [
         (people(2), "id is not judged: looks like an identifier in the copy (600 values"),
-        (people(2).drop(columns="city"), "city is missing in the copy: the copy lacks it"),
+        (people(2).drop(columns="city"), "city is missing in the copy. This"),
         (people(2).assign(city=[f"x{n}" for n in range(ROWS)]), "city is not judged"),
         (people(2).assign(more=1), "more is only in the copy: the private table has no such"),
     ],
@@ -115,6 +115,52 @@ marginal = ["city", "age"]
 tau = "20%"
 epsilon = 1
 """
+
+
+QUERIES = """
+[[check]]
+id = "ulm"
+sql = "SELECT COUNT(*) FROM D WHERE City = 'Ulm' AND id >= 0"
+tau = "20%"
+epsilon = 1
+
+[[check]]
+id = "rows"
+sql = "SELECT COUNT(*) FROM D"
+tau = "20%"
+epsilon = 1
+"""
+
+
+def test_what_the_copy_lacks_fails_once_and_its_checks_follow(tmp_path: Path) -> None:
+    """An older spec on such a copy: one failure, exit code 1, and the other checks as ever."""
+    copy = people(2).drop(columns=["city", "id"])
+    report = checked(tmp_path, copy, "", OF_CITY + QUERIES)
+    told = {each.id: (each.status, each.message) for each in report.checks}
+    assert report.exit_code == 1
+    assert "city and id are missing in the copy." in told["columns"][1]
+    assert told["city"] == told["city-age"] == ("not told", "the copy lacks city")
+    assert told["ulm"] == ("not told", "the copy lacks city and id")
+    assert told["rows"][0] == "as expected"
+    assert report.cost.epsilon == 1
+    alone = run_check(read_spec(tmp_path / "audit.toml"), Absent(), only="ulm")
+    assert (alone.exit_code, alone.checks[0].status) == (1, "not as expected")
+    milder = checked(tmp_path, copy, "", OF_CITY + QUERIES, severity='severity = "warn"')
+    assert milder.exit_code == 1
+    # What neither table has is a mistake of the spec.
+    mistaken = checked(tmp_path, copy, "", OF_CITY.replace('["city"]', '["town"]'))
+    assert (mistaken.exit_code, mistaken.checks[1].status) == (2, "broken")
+
+
+def test_a_gate_of_a_copy_that_lacks_a_column_is_not_run(tmp_path: Path) -> None:
+    gated = (OF_CITY + QUERIES).replace("epsilon = 1\n", "") + "[budget]\ngate = 0.25\n"
+    values = '[[check]]\nid = "values"\ncolumn = "city"\n'
+    report = checked(tmp_path, people(2).drop(columns="city"), AN_ID, f"{gated}{values}")
+    told = {each.id: each.message for each in report.checks}
+    assert (report.exit_code, report.cost.epsilon) == (1, 0)
+    assert told["values"] == told["city"] == "the copy lacks city"
+    assert told["rows"].startswith("not measured (synthetic answer 600")
+    assert "The gate was not run and nothing was spent" in " ".join(str(report).split())
 
 
 def test_checks_of_a_column_that_is_set_aside_are_left_out(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_carets_alone_are_text() -> None:
         (report_of(PASS, FAIL), "FAILED", "1 passed, 1 failed."),
         (report_of(FAIL, BROKEN), "BROKEN", "1 failed, 1 broken."),
         (report_of(PLAN), "PLANNED", "1 check, nothing decided."),
-        (DRY, "BROKEN", "1 broken, 1 planned."),
+        (DRY, "BROKEN", "1 broken, 1 not decidable, 1 planned."),
         (report_of(), "NOTHING CHECKED", "no checks."),
     ],
 )

@@ -216,6 +216,8 @@ EXAMPLES = (
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
     ),
     note("alarm-not-judged", copies=("copy",)),
+    note("checks-not-decidable", checks=("rare",)),
+    note("gate-not-run"),
     note("checks-set-aside", checks=13, columns=("post", "ward")),
     note("named-error", error=12.5, unit=Fraction(1, 2)),
     note(
