@@ -157,7 +157,7 @@ def test_a_gate_of_a_copy_that_lacks_a_column_is_not_run(tmp_path: Path) -> None
     values = '[[check]]\nid = "values"\ncolumn = "city"\n'
     report = checked(tmp_path, people(2).drop(columns="city"), AN_ID, f"{gated}{values}")
     told = {each.id: each.message for each in report.checks}
-    assert (report.exit_code, report.cost.epsilon) == (1, 0)
+    assert (report.exit_code, report.cost.epsilon) == (1, Fraction(0))
     assert told["values"] == told["city"] == "the copy lacks city"
     assert told["rows"].startswith("not measured (synthetic answer 600")
     assert "The gate was not run and nothing was spent" in " ".join(str(report).split())
