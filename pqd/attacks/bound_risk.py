@@ -90,7 +90,9 @@ def bind_risk(
     elif stated is None:
         stated = _usual_secrets(partitions, codes, known)
     secrets = _secrets(bound, columns, stated)
-    attacks, trial = attacks_on(partitions, codes, secrets, known, parameters.kinds)
+    attacks, trial = attacks_on(
+        partitions, codes, secrets, known, parameters.kinds, parameters.learner
+    )
     if not attacks.attacks:
         raise NothingSelectedError(
             "there is no secret to guess: no judged column has texts; name some "

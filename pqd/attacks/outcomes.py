@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from pqd.attacks.nearest_rows import Nearest, NearestRows
+from pqd.attacks.trees import LearnerId, Trees, unseen_guesses
 from pqd.engine.counting.persons import mixed
 from pqd.engine.marginals import RowMap
 from pqd.engine.partitions import Categories, Partition
@@ -101,6 +102,8 @@ class Attacks(RowMap):
         For each half of the columns, the cells that exactly one row of the copy has, as bytes.
     content
         A hash of all rows of the copy.
+    trees
+        The trees that guess each secret; None if the nearest row guesses it.
     """
 
     nearest: NearestRows = field(repr=False)
@@ -111,6 +114,7 @@ class Attacks(RowMap):
     whole: frozenset[bytes] = field(repr=False)
     single: tuple[frozenset[bytes], ...] = field(repr=False)
     content: str
+    trees: Trees | None = field(repr=False, default=None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -138,23 +142,25 @@ class Attacks(RowMap):
         for half, single in enumerate(self.single):
             own = as_bytes(rows[:, half::2])
             singled |= np.fromiter((each in single for each in own), bool, len(rows))
-        return self._joined(found, copied, singled, truths)
+        guesses = self.trees.guesses(rows) if self.trees else self._of_nearest(found)
+        right = [guess == truth for guess, truth in zip(guesses, truths, strict=True)]
+        return self._joined(found, copied, singled, right)
+
+    def _of_nearest(self, found: Nearest) -> list[NDArray[np.int64]]:
+        """Cell of each secret in the rows of the copy that are nearest."""
+        return [own[places] for own, places in zip(self.guessed.T, found.guesses.T, strict=True)]
 
     def _joined(
         self,
         found: Nearest,
         copied: NDArray[np.bool_],
         singled: NDArray[np.bool_],
-        truths: list[NDArray[np.int64]],
+        right: list[NDArray[np.bool_]],
     ) -> NDArray[np.int64]:
         """Joint outcome from the outcome of each attack."""
         cells = np.searchsorted(np.array(self.thresholds), found.distance, side="left")
         close = np.searchsorted(np.array(self.closenesses), found.closeness, side="left")
         cells = (len(self.closenesses) + 1) * cells + close
-        right = [
-            self.guessed[found.guesses[:, place], place] == truth
-            for place, truth in enumerate(truths)
-        ]
         for flag in (copied, found.linked, singled, *right):
             cells = 2 * cells + flag
         return cells.astype(np.int64)
@@ -220,21 +226,26 @@ class Attacks(RowMap):
         return [
             *("attacks", _VERSION, cells, list(self.nearest.secrets), known),
             *(list(self.kinds), list(self.thresholds), list(self.closenesses), self.content),
+            *([self.trees.facts()] if self.trees else []),
         ]
 
-    def trial(self, copy: CopyRows, found: Nearest) -> Trial:
+    def trial(
+        self, copy: CopyRows, found: Nearest, unseen: list[NDArray[np.int64]] | None = None
+    ) -> Trial:
         """Success rates on the first of the copy's own rows, each left out in turn.
 
-        ``found`` are the rows that are nearest to them.
+        ``found`` are the rows that are nearest to them, and ``unseen`` the guesses of trees.
         """
         own = tried(len(self.nearest.codes))
-        rows, truths = self.nearest.codes[own], list(self.guessed[own].T)
+        rows, guesses = self.nearest.codes[own], unseen or self._of_nearest(found)
         copied = np.array([copy.whole[each] > 1 for each in as_bytes(rows)], bool)
         singled = np.zeros(len(own), bool)
         for half, counts in enumerate(copy.halves):
             # Without the row itself exactly one row is left in its cell.
             singled |= np.array([counts[each] == 2 for each in as_bytes(rows[:, half::2])], bool)
-        cells = self._joined(found, copied, singled, truths)
+        truths = self.guessed[own].T
+        right = [guess == truth for guess, truth in zip(guesses, truths, strict=True)]
+        cells = self._joined(found, copied, singled, right)
         rates = tuple(float(each.cells[cells].mean()) for each in self.attacks)
         majority = tuple(float(np.bincount(each).max() / len(each)) for each in self.guessed.T)
         return Trial(rates, majority, len(own))
@@ -259,6 +270,7 @@ def attacks_on(
     secrets: tuple[tuple[Partition, NDArray[np.int64]], ...],
     known: tuple[int, ...] | None = None,
     kinds: tuple[AttackId, ...] = KINDS,
+    learner: LearnerId = "nearest",
 ) -> tuple[Attacks, Trial]:
     """Attacks by the copy's ``codes`` in the finest cells, and their rates on the copy itself.
 
@@ -273,7 +285,10 @@ def attacks_on(
     copy = CopyRows.of(codes[known_rows(partitions, codes)])
     columns = [each.column for each in partitions]
     places = tuple(columns.index(each.column) for each, _ in secrets)
-    nearest = NearestRows(partitions, codes[:MOST_COPY], places, known)
+    first = (codes[:MOST_COPY], guessed[:MOST_COPY])
+    trees = Trees.grown(*first, places, known) if learner == "trees" else None
+    # Where trees guess, nobody asks for the row that is nearest by what is known.
+    nearest = NearestRows(partitions, first[0], *(((), None) if trees else (places, known)))
     own = tried(len(nearest.codes))
     found = nearest.search(nearest.codes[own], own)
     attacks = Attacks(
@@ -282,12 +297,14 @@ def attacks_on(
         kinds,
         _points(found.distance, SHARES),
         _points(found.closeness, MEMBERS),
-        guessed[:MOST_COPY],
+        first[1],
         frozenset(copy.whole),
         tuple(frozenset(row for row, rows in each.items() if rows == 1) for each in copy.halves),
         content.hexdigest(),
+        trees,
     )
-    return attacks, attacks.trial(copy, found)
+    unseen = unseen_guesses(*first, places, known, own) if trees else None
+    return attacks, attacks.trial(copy, found, unseen)
 
 
 def _points(scores: NDArray[np.int64], shares: tuple[float, ...]) -> tuple[int, ...]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pqd.attacks.outcomes import KINDS, MOST_SECRETS
+from pqd.attacks.trees import LEARNERS, LearnerId
 from pqd.deciders.exact import Number, budget_of, probability
 from pqd.deciders.names import suggestion
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.errors import ParameterError
+from pqd.marginals.classifier import require_library
 from pqd.marginals.profile_parameters import ProfileRequest, stated_names
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.risk import AttackId
@@ -45,6 +47,8 @@ class RiskParameters:
         The kinds of attacks that are tried.
     copy_epsilon
         The epsilon with which the copy was made; None if it was made without.
+    learner
+        The way in which an attacker guesses a secret: by the nearest row, or by boosted trees.
     """
 
     request: ProfileRequest
@@ -56,6 +60,7 @@ class RiskParameters:
     known: tuple[str, ...] | None
     kinds: tuple[AttackId, ...]
     copy_epsilon: Fraction | None
+    learner: LearnerId
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a risk report, all by keyword
@@ -69,6 +74,7 @@ class RiskParameters:
         known: Sequence[str] | None = None,
         attacks: Sequence[str] | None = None,
         copy_epsilon: Number | None = None,
+        learner: str = "nearest",
         facts: StatedColumns | None = None,
     ) -> RiskParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
@@ -84,11 +90,16 @@ class RiskParameters:
                 f"{MOST_SECRETS} are allowed in one run"
             )
         kinds = _kinds(attacks)
-        if "inference" not in kinds and (hidden is not None or given is not None):
+        chosen = _learner(learner)
+        if "inference" not in kinds and (hidden or given or chosen != "nearest"):
+            what = f"a learner ({option('--learner')})"
+            if given:
+                what = f"a known column ({option('--known')})"
+            if hidden:
+                what = f"a secret ({option('--secret')})"
             raise ParameterError(
-                f"a secret ({option('--secret')}) or a known column ({option('--known')}) is of "
-                f"inference, which is not among the attacks ({option('--attacks')}); add it, or "
-                "leave the columns out"
+                f"{what} is of inference, which is not among the attacks ({option('--attacks')}); "
+                "add it, or leave the other out"
             )
         both = {*map(fold_case, hidden or ())} & {*map(fold_case, given or ())}
         if given is not None and hidden and both == {*map(fold_case, given)} and len(given) == 1:
@@ -108,6 +119,7 @@ class RiskParameters:
             known=given,
             kinds=kinds,
             copy_epsilon=None if copy_epsilon is None else budget_of(copy_epsilon, "copy_epsilon"),
+            learner=chosen,
         )
 
     def warnings(self) -> Iterator[Note]:
@@ -129,3 +141,15 @@ def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
                 f'there is no attack "{name}" ({option("--attacks")}); {suggestion(name, KINDS)}'
             )
     return tuple(kind for kind in KINDS if kind in folded)
+
+
+def _learner(name: str) -> LearnerId:
+    """Stated learner; ParameterError for another name, and for trees without scikit-learn."""
+    for learner in LEARNERS:
+        if str(name).strip().lower() == learner:
+            if learner == "trees":
+                require_library(f"a learner of trees ({option('--learner')})")
+            return learner
+    raise ParameterError(
+        f'there is no learner "{name}" ({option("--learner")}); {suggestion(str(name), LEARNERS)}'
+    )

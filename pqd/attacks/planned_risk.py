@@ -282,6 +282,8 @@ def risk_report(
         copy_epsilon=parameters.copy_epsilon,
         columns=tuple(each.column for each in bound.attacks.nearest.partitions),
         known=parameters.known,
+        learner=parameters.learner,
+        model=bound.attacks.trees.name if bound.attacks.trees else "",
         rows=rows_figure(released, parameters),
         held_out_rows=rows_figure(compared, parameters) if compared else None,
         copy_rows=profile.copy.rows(),

@@ -21,7 +21,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
         *("relations", "target", "marginals", "weight", "only", "baseline", "update_baseline"),
         *("decider", "decider_option", "estimator", "mechanism", "mechanism_option", "weight_of"),
         *("isotonic", "with_references", "outside"),
-        *("copy_epsilon", "zoom", "secret", "known", "attacks", "check"),
+        *("copy_epsilon", "zoom", "secret", "known", "attacks", "learner", "check"),
     ),
     "Price": (
         *("epsilon", "total_epsilon", "sharing", "sure", "at_most", "gate", "names", "delta"),

@@ -87,6 +87,14 @@ class RiskOptions:
             "less noise at the same budget.",
         ),
     ] = None
+    learner: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Way in which a secret is guessed: nearest, by the nearest row of the copy, or "
+            "trees, by boosted trees that learn from the copy; trees need the extra learn.",
+        ),
+    ] = "nearest"
     copy_epsilon: Annotated[
         str | None,
         typer.Option(
@@ -110,6 +118,7 @@ class RiskOptions:
             known=listed_names(self.known or []) or None,
             attacks=listed_names(self.attacks or []) or None,
             copy_epsilon=self.copy_epsilon,
+            learner=self.learner,
             facts=facts,
         )
 

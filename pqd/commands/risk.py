@@ -49,6 +49,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     secrets: Sequence[str] | None = None,
     known: Sequence[str] | None = None,
     attacks: Sequence[str] | None = None,
+    learner: str = "nearest",
     copy_epsilon: Number | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     metadata: MetadataFile | None = None,
@@ -88,6 +89,9 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     attacks
         Kinds of attacks to try, such as ``["copied", "inference"]``; by default all.  Fewer attacks
         have less noise at the same budget.
+    learner
+        The way in which a secret is guessed: ``"nearest"``, by the nearest row of the copy, or
+        ``"trees"``, by boosted trees that learn from the copy alone (the extra ``learn``).
     copy_epsilon
         The epsilon with which the copy was made, if its generator is differentially private.  It
         bounds what any attack can gain, which the report shows beside.
@@ -128,6 +132,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         secrets=secrets,
         known=known,
         attacks=attacks,
+        learner=learner,
         copy_epsilon=copy_epsilon,
         facts=stated,
     )

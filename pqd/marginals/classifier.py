@@ -23,13 +23,13 @@ _LEAST_ROUNDS = 10
 _MOST_ROUNDS = 50
 
 
-def require_library() -> None:
-    """Raise ParameterError unless scikit-learn can be imported."""
-    _estimator_class()
+def require_library(purpose: str = "a target") -> None:
+    """Raise ParameterError unless scikit-learn can be imported; ``purpose`` needs it."""
+    _estimator_class(purpose)
 
 
-def _estimator_class() -> Any:  # noqa: ANN401 - scikit-learn has no types
-    with needed("learn", "a target"):
+def _estimator_class(purpose: str = "a classifier") -> Any:  # noqa: ANN401 - it has no types
+    with needed("learn", purpose):
         from sklearn.ensemble import (  # noqa: PLC0415 - an extra, and a heavy import
             HistGradientBoostingClassifier,
         )

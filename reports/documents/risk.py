@@ -98,6 +98,10 @@ _ATTACKS = {
         "the person."
     ),
 }
+_TREES = (
+    "The secret is guessed from what is known of the person, by boosted trees ({}) that learn from "
+    "the copy alone."
+)
 # Least share of a logarithmic scale, and its marks with their digits.
 _LEAST, _MARKS = 5e-4, ((0.001, 1), (0.01, 0), (0.1, 0), (1.0, 0))
 
@@ -118,6 +122,7 @@ def document(report: RiskReport) -> Document:
             *([("Held-out table", report.held_out)] if report.held_out else []),
             ("Synthetic table", report.synthetic),
             ("Columns", f"{len(report.columns):,}"),
+            *([("Secrets are guessed", _learner(report))] if _guesses(report) else []),
             *persons_facts(report.cost),
             *([("Tolerance", _tolerance(report))] if report.held_out else []),
             ("Epsilon spent", spent_cell(report.cost)),
@@ -141,6 +146,20 @@ def _subject(report: RiskReport) -> str:
     attacks = counted(len(report.attacks), "attack")
     against = f" against {report.held_out}" if report.held_out else ""
     return f"{attacks} on {report.private} by {report.synthetic}{against}"
+
+
+def _guesses(report: RiskReport) -> bool:
+    """Whether secrets are guessed."""
+    return any(each.column for each in report.attacks)
+
+
+def _learner(report: RiskReport) -> str:
+    return f"by boosted trees, {report.model}" if report.model else "by the nearest row of the copy"
+
+
+def _meaning(report: RiskReport, kind: str) -> str:
+    """Sentence on when an attack succeeds."""
+    return _TREES.format(report.model) if kind == "inference" and report.model else _ATTACKS[kind]
 
 
 def _tolerance(report: RiskReport) -> str:
@@ -342,7 +361,7 @@ def _compared(report: RiskReport, facts: ExcessFacts) -> tuple[Cell, ...]:
 
 def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
     """Sentences on one attack."""
-    yield _ATTACKS[attack.id]
+    yield _meaning(report, attack.id)
     digits, level = max(1, digits_of(attack.rate)), level_text(report.alpha)
     ends = interval_text(attack.rate.low, attack.rate.high, digits)
     yield (
@@ -362,11 +381,17 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
                 f"{points_text(facts.bound, 2)} points here, on average."
             )
     yield (
-        f"On {report.tried:,} of the copy's own rows, each left out in turn: "
+        f"On {report.tried:,} of the copy's own rows, {_left_out(report, attack)}: "
         f"{percent_text(attack.copy_rate, 1)}."
     )
     if attack.majority is not None:
         yield f"The most frequent value alone: {percent_text(attack.majority, 1)} of the copy."
+
+
+def _left_out(report: RiskReport, attack: AttackFacts) -> str:
+    if attack.column and report.model:
+        return "each guessed by trees that learnt without the row"
+    return "each left out in turn"
 
 
 def _curve(report: RiskReport) -> Plot:
@@ -500,7 +525,7 @@ def _closing(report: RiskReport) -> Closing:
 def _definitions(report: RiskReport) -> Iterator[tuple[str, str]]:
     """Terms of the report, each with its meaning."""
     for kind in dict.fromkeys(each.id for each in report.attacks):
-        yield kind.replace("-", " ").capitalize(), _ATTACKS[kind]
+        yield kind.replace("-", " ").capitalize(), _meaning(report, kind)
     if report.held_out:
         yield "Excess", _EXCESS
         most = f"Whether the excess is at most {_points(report)}."

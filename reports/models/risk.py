@@ -124,7 +124,8 @@ class RiskReport(IndexedReport[AttackFacts]):
     ``rows`` is the number of private rows, or of persons, and ``held_out_rows`` that of held-out
     ones.  ``tried`` is the number of the copy's own rows on which an attack was tried, ``searched``
     the number of its rows among which the nearest were found.  ``known`` are the columns that an
-    attacker is stated to know; None stands for all but the secret.  ``held_out_cost`` is what was
+    attacker is stated to know; None stands for all but the secret.  ``learner`` says how secrets
+    are guessed, and ``model`` names the trees, if trees guess them.  ``held_out_cost`` is what was
     charged to the held-out table, which has an account of its own.  ``curve`` has the shares of
     rows up to some distances from the copy, and ``roc`` those that are taken for members.
     ``copy_epsilon`` is the epsilon with which the copy was made, if it is declared.
@@ -152,6 +153,8 @@ class RiskReport(IndexedReport[AttackFacts]):
     held_out_cost: Cost | None = None
     roc: tuple[RocPoint, ...] = ()
     copy_epsilon: Fraction | None = None
+    learner: str = "nearest"
+    model: str = ""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
     replayed: bool = False

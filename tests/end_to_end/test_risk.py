@@ -205,6 +205,23 @@ def test_chosen_attacks_alone_are_tried_and_have_less_noise() -> None:
     assert {each.id for each in numbers.attacks} == {*KINDS} - {"inference"}
 
 
+def test_trees_guess_by_what_the_copy_tells_and_the_report_names_them() -> None:
+    """Age and town tell the job; the nearest row is swayed by pay, which tells nothing."""
+    chosen: dict[str, Any] = {"attacks": ["inference"], "secrets": ["job"], "alpha": "0.01"}
+    nearest, trees = attacked(**chosen), attacked(**chosen, learner="Trees")
+    one, other = nearest.attacks[0], trees.attacks[0]
+    assert (nearest.learner, nearest.model, trees.learner) == ("nearest", "", "trees")
+    assert trees.model.startswith("HistGradientBoostingClassifier of scikit-learn")
+    assert other.rate.value > one.rate.value + 0.04
+    # Rows that the trees learnt from would be guessed better than others.
+    assert other.held_out is not None
+    assert abs(other.copy_rate - other.held_out.rate.value) < 0.04
+    for text in (trees.to_html(), trees.to_markdown(), trees.to_json()):
+        assert trees.model in text
+    assert "by the nearest row of the copy" in nearest.to_html()
+    assert "Secrets are guessed" not in attacked(attacks=["copied"]).to_html()
+
+
 def test_a_declared_epsilon_bounds_each_attack() -> None:
     for copy, epsilon, broken in ((LEAKED, "0.01", True), (CLEAN, "0.01", False)):
         report = attacked(copy, copy_epsilon=epsilon)

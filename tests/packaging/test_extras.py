@@ -132,6 +132,7 @@ def test_the_base_alone_is_enough(
     ("extra", "arguments"),
     [
         ("learn", ["profile", PRIVATE, COPY, "--columns", "age,sex", "--target", "sex"]),
+        ("learn", ["risk", PRIVATE, COPY, "--columns", "age,sex", "--learner", "trees"]),
         (
             "postgres",
             [
@@ -140,7 +141,7 @@ def test_the_base_alone_is_enough(
             ],
         ),
     ],
-    ids=["target", "postgres"],
+    ids=["target", "trees", "postgres"],
 )
 def test_a_run_without_its_extra_spends_nothing(
     extra: str, arguments: list[str], process: Callable[..., Ran], tmp_path: Path

@@ -21,6 +21,7 @@ from pqd.attacks import planned_risk
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.outcomes import Attacks, attacks_on
 from pqd.attacks.parameters import RiskParameters
+from pqd.attacks.trees import LearnerId, Trees
 from pqd.commands.check import run_check
 from pqd.commands.risk import run_risk
 from pqd.engine.marginals import MarginalCounts
@@ -57,12 +58,14 @@ class Recorder:
         return tuple(statistics)
 
 
-def attacks_of(copy: Any) -> Attacks:
+def attacks_of(copy: Any, learner: LearnerId = "nearest") -> Attacks:
     secrets = ((JOB, copy[:, 1]), (SEX, copy[:, 2]))
-    return attacks_on(PARTITIONS, copy, secrets)[0]
+    return attacks_on(PARTITIONS, copy, secrets, learner=learner)[0]
 
 
 ATTACKS = attacks_of(COPY)
+# Trees need some rows to learn from.
+LEARNT = attacks_of(np.repeat(COPY, 9, axis=0), "trees")
 
 
 def counts(attacks: Attacks, rows: Sequence[Row]) -> Any:
@@ -114,6 +117,10 @@ def test_every_release_costs_epsilon() -> None:
     assert worst(release) == EPSILON
 
 
+def test_guesses_of_trees_cost_epsilon_too() -> None:
+    assert worst(lambda rows: release(rows, LEARNT)) == EPSILON
+
+
 def test_each_number_is_that_of_an_attack() -> None:
     numbers, _ = release(TABLES[-2])
     assert numbers[0] == len(COPY)
@@ -144,6 +151,15 @@ def trained_on_private(rows: Sequence[Row]) -> Numbers:
     return release(rows, attacks_of(known)) if len(known) > 1 else release(rows)
 
 
+def trees_of_private(rows: Sequence[Row]) -> Numbers:
+    """Wrong: the trees learn from the private rows; all else is of the copy."""
+    if len(rows) < 2:
+        return release(rows, LEARNT)
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    learnt = Trees.grown(table, table[:, 1:], (1, 2), None)
+    return release(rows, replace(LEARNT, trees=learnt))
+
+
 def overlapping(rows: Sequence[Row]) -> Numbers:
     """Wrong: one number adds up the successes of all attacks."""
     numbers, scale = release(rows)
@@ -166,7 +182,8 @@ def against_private(rows: Sequence[Row]) -> Numbers:
 
 
 @pytest.mark.parametrize(
-    "twin", [against_private, from_private, trained_on_private, overlapping, by_rank]
+    "twin",
+    [against_private, from_private, trained_on_private, trees_of_private, overlapping, by_rank],
 )
 def test_broken_twins_are_caught(twin: Release) -> None:
     assert worst(twin) > EPSILON

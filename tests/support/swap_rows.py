@@ -575,6 +575,11 @@ SWAPS |= {
         named(PAY_TABLES, NEIGHBOUR, MANY, NONE, EXTREMES),
         {"near": (*EVERY, *BUILD)},
     ),
+    "risk with trees": Swap(
+        risk(PAY, OTHER_PAY, secrets=["job"], learner="trees"),
+        named(PAY_TABLES, NEIGHBOUR, MANY, NONE),
+        {"near": EVERY},
+    ),
     "risk of people": Swap(
         risk(PERSONS, PERSONS.iloc[::-1].assign(age=1), options={"unit": PEOPLE}),
         named(PERSON_TABLES, NEIGHBOUR, MANY, NONE, "one person"),
