@@ -92,13 +92,7 @@ class NearestRows:
         ``own`` are the places of these rows in the copy, if they are the copy's own; no row is then
         near to itself.
         """
-        rows = len(codes)
-        found = Nearest(
-            np.zeros(rows, np.int64),
-            np.zeros(rows, np.int64),
-            np.zeros(rows, bool),
-            np.zeros((rows, len(self.secrets)), np.int64),
-        )
+        rows, found = len(codes), self.unsearched(len(codes))
         placed = self._placed(codes)
 
         def work(first: int) -> None:
@@ -109,6 +103,15 @@ class NearestRows:
         with ThreadPoolExecutor(thread_count()) as pool:
             list(pool.map(work, range(0, rows, _ROWS)))
         return found
+
+    def unsearched(self, rows: int) -> Nearest:
+        """Result for so many rows before any search: all of it is 0."""
+        return Nearest(
+            np.zeros(rows, np.int64),
+            np.zeros(rows, np.int64),
+            np.zeros(rows, bool),
+            np.zeros((rows, len(self.secrets)), np.int64),
+        )
 
     def _placed(self, codes: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
         """Place of each row on the scale of each column."""

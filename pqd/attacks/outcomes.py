@@ -136,7 +136,7 @@ class Attacks(RowMap):
         number = len(self.nearest.partitions)
         rows = np.column_stack([codes[each] for each in self.partitions[:number]])
         truths = [codes[each] for each in self.partitions[number:]]
-        found = self.nearest.search(rows)
+        found = self.nearest.search(rows) if self._searches else self.nearest.unsearched(len(rows))
         copied = np.fromiter((each in self.whole for each in as_bytes(rows)), bool, len(rows))
         singled = np.zeros(len(rows), bool)
         for half, single in enumerate(self.single):
@@ -145,6 +145,12 @@ class Attacks(RowMap):
         guesses = self.trees.guesses(rows) if self.trees else self._of_nearest(found)
         right = [guess == truth for guess, truth in zip(guesses, truths, strict=True)]
         return self._joined(found, copied, singled, right)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether some attack asks for the nearest rows, whose search takes nearly all the time."""
+        without = {"copied", "singling-out", *(["inference"] if self.trees else [])}
+        return not without.issuperset(self.kinds)
 
     def _of_nearest(self, found: Nearest) -> list[NDArray[np.int64]]:
         """Cell of each secret in the rows of the copy that are nearest."""

@@ -189,13 +189,16 @@ def test_broken_twins_are_caught(twin: Release) -> None:
     assert worst(twin) > EPSILON
 
 
-@pytest.mark.parametrize("kinds", [("copied",), ("membership",), ("near", "inference")])
+@pytest.mark.parametrize(
+    "kinds", [("copied",), ("singling-out", "copied"), ("membership",), ("near", "inference")]
+)
 def test_fewer_attacks_cost_epsilon_too(kinds: tuple[AttackId, ...]) -> None:
     few = replace(ATTACKS, kinds=kinds)
     every, _ = release(TABLES[-1])
     numbers, _ = release(TABLES[-1], few)
     names = [each.id for each in ATTACKS.attacks]
     chosen = [number for name, number in zip(names, every[1:], strict=False) if name in kinds]
+    # Attacks that ask for no nearest row are counted without a search, and alike.
     assert list(numbers[1 : 1 + len(chosen)]) == chosen
     assert worst(lambda rows: release(rows, few)) == EPSILON
     assert measurement(few).cache_key != measurement(ATTACKS).cache_key
