@@ -8,16 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.accounting.accountant import Accountant, Quote
+from pqd.deciders.distances.value_claims import CountKept, FewLost
 from pqd.deciders.errors import UnanswerableError
 from pqd.deciders.exact import exceeds
 from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 from pqd.errors import BudgetError
 from pqd.progress import Progress
-from pqd.reports.models.check import BoundedColumn, GateFacts, WorstFacts
+from pqd.reports.models.check import BoundedColumn, CountFacts, GateFacts, WorstFacts
 from pqd.run.execution import measure, quote_sets
 from pqd.run.gate import (
     GateCondition,
     GateMeasurement,
+    MarginMeasurement,
     Requirement,
     WorstMeasurement,
     with_margin,
@@ -239,7 +241,9 @@ def _worst(measurement: WorstMeasurement, numbers: Sequence[int], alpha: Fractio
     half = measurement.half
     decision = verdict_of(noisy, half)
     low, high = margin_ends(noisy, half, alpha)
+    condition = measurement.conditions[place].measurement
     return WorstFacts(
+        counts=_counts(condition, measurement.known_rows, high),
         name=measurement.conditions[place].name,
         holds=decision.outcome,
         p_value=float(decision.p_value or 0),
@@ -248,6 +252,22 @@ def _worst(measurement: WorstMeasurement, numbers: Sequence[int], alpha: Fractio
         margin_high=high,
         epsilon=measurement.epsilon,
         alpha=alpha,
+    )
+
+
+def _counts(
+    measurement: MarginMeasurement, rows: int | None, margin_high: int
+) -> CountFacts | None:
+    """Counts that a condition allows, of ``rows`` private rows; None if it is about no count."""
+    claim = getattr(measurement, "claim", None)
+    if rows is None or not isinstance(claim, CountKept | FewLost):
+        return None
+    below, above = claim.ends(rows)
+    return CountFacts(
+        copy=claim.copy,
+        least=max(below + 1, 0),
+        most=above - 1,
+        is_more=below + margin_high * measurement.rows < 0,
     )
 
 

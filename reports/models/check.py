@@ -156,12 +156,25 @@ def stopped(spec: str, line: int | None, message: str, exit_code: int) -> CheckR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountFacts:
+    """Counts of rows that a condition allows, ``least`` to ``most``, and the count of the copy.
+
+    ``is_more`` says that a failure can only mean more rows: fewer are allowed, or below none.
+    """
+
+    copy: int
+    least: int
+    most: int
+    is_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorstFacts:
     """The condition that a gate named as the worst, and the verdict of its own noisy margin.
 
     ``margin_low`` and ``margin_high`` are ends of the exact margin, each wrong with probability at
     most alpha.  The choice of the condition does not weaken the p-value, since the margin has fresh
-    noise.
+    noise.  ``counts`` are those of a condition on the rows with a value; None of other conditions.
     """
 
     name: str
@@ -172,6 +185,7 @@ class WorstFacts:
     margin_high: int
     epsilon: Fraction
     alpha: Fraction
+    counts: CountFacts | None = None
 
     @property
     def conclusive(self) -> bool:

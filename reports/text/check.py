@@ -17,7 +17,14 @@ from pqd.reports.models.query import SCORES
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
-from pqd.reports.text.gate import ALL_CHECKS, ALL_STEP, GATE_STEP, NAMED_STEP, outcome_message
+from pqd.reports.text.gate import (
+    ALL_CHECKS,
+    ALL_STEP,
+    GATE_STEP,
+    NAMED_STEP,
+    VALUES_STEP,
+    outcome_message,
+)
 from pqd.reports.text.numbers import (
     budget_text,
     counted,
@@ -409,7 +416,8 @@ def _subject(check: CheckResult) -> str:
 def _next_step(check: CheckResult) -> str | None:
     if not check.verdicts:
         # A check of a gate; what to do about a condition is said where it is named.
-        named = ALL_STEP.format(option("--names 0.5")) if check.id == ALL_CHECKS else NAMED_STEP
+        own = VALUES_STEP if check.sql.startswith("VALUES(") else NAMED_STEP
+        named = ALL_STEP.format(option("--names 0.5")) if check.id == ALL_CHECKS else own
         return GATE_STEP.format(option("--dry-run")) if check.status == "undecided" else named
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"

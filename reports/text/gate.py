@@ -21,7 +21,7 @@ from pqd.reports.text.numbers import (
 from pqd.reports.text.query import distance_words, question_sentence, sure_text
 
 if TYPE_CHECKING:
-    from pqd.reports.models.check import GateFacts, WorstFacts
+    from pqd.reports.models.check import CountFacts, GateFacts, WorstFacts
     from pqd.reports.models.profile import LeftOut
     from pqd.reports.models.query import QueryFacts
 
@@ -34,6 +34,10 @@ ALL_STEP = (
     "([budget] names = 0.5, or {0}): the gate itself is then replayed at no cost"
 )
 NAMED_STEP = "make the copy better there, or give this check a larger tau"
+VALUES_STEP = (
+    "make the copy better there, or take this check out: its tau is that of distances, and counts "
+    "of rows may be off by a fifth and what chance and noise add"
+)
 GATE_STEP = (
     "give the gate a larger epsilon, or a larger tau to each check that {0} calls not decidable"
 )
@@ -106,6 +110,8 @@ def worst_answer(facts: QueryFacts | None, worst: WorstFacts) -> str:
     The margin of a quantile counts ranks, so it tells no value, but a failure tells that the
     private quantile is beyond the tolerance.
     """
+    if worst.counts:
+        return _counts_text(worst.counts, fails=worst.conclusive and not worst.holds)
     if facts is None:
         return ""
     if facts.aggregate in {"MEDIAN", "QUANTILE"} and worst.conclusive and not worst.holds:
@@ -126,6 +132,16 @@ def narrow_text(chance: int, noise: int, group: str, tau: int) -> str:
     where = f" in {group}" if group else ""
     off = f"an honest copy may be {chance:,} off{where} by chance, and " if chance else ""
     return f"NOT decidable: {off}the gate's noise needs {noise:,} more; tau = {tau} would do"
+
+
+def _counts_text(counts: CountFacts, *, fails: bool) -> str:
+    """Rows that the copy has and that a condition allows; if it ``fails``, where the others are."""
+    copy = f"the copy has {counts.copy:,}" if counts.copy else "the copy has none"
+    least, most = f"{counts.least:,}", f"{counts.most:,}"
+    if not fails:
+        return f"{copy}, and {f'{least} to' if counts.least else 'at most'} {most} are allowed"
+    fewer = "" if counts.is_more else f"fewer than {least} or "
+    return f"{copy}, the private table {fewer}more than {most}"
 
 
 def needs_text(epsilon: float) -> str:

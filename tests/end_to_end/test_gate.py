@@ -23,6 +23,7 @@ from pqd.errors import BudgetError, PqdError
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.planning.gate import GateInput, plan_gate
 from pqd.reports.models.check import CheckReport
+from pqd.reports.text.check import advice
 from pqd.spec import read_spec
 from pqd.spec.problems import SpecError
 from tests.support.noises import Absent, Recorded
@@ -130,6 +131,10 @@ def test_values_of_a_column_are_conditions_and_the_worst_is_named(command: Comma
     statuses = {check.id: (check.status, check.sql) for check in report.checks[1:]}
     assert statuses["sex-values"] == ("not as expected", "VALUES(sex)")
     assert statuses["JOB-values"] == ("not told", "VALUES(JOB)")
+    message = report["sex-values"].message
+    assert re.search(r"the copy has 401, the private table fewer than \d+ or more than", message)
+    (step,) = advice(report["sex-values"])
+    assert "take this check out" in step
     private.assign(sex=people(4_000, 1)["sex"].where(private.index > 400)).to_parquet(
         "private.parquet"
     )
