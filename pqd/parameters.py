@@ -120,8 +120,8 @@ class Parameters(Criteria):
         return Criteria(**{field.name: getattr(self, field.name) for field in fields(Criteria)})
 
 
-def stated_rows(rows: Number | None) -> int | None:
-    """Number of private rows that a caller states; None if it is not stated.
+def stated_rows(rows: Number | None, name: str = "--private-rows") -> int | None:
+    """Number of rows of a private table that an option states; None if it is not stated.
 
     The number is public.  Nobody compares it with the private table, since that would reveal how
     many rows the table has.
@@ -133,10 +133,10 @@ def stated_rows(rows: Number | None) -> int | None:
     """
     if rows is None:
         return None
-    number = exact(rows, option("--private-rows"))
+    number = exact(rows, option(name))
     if number.denominator != 1 or not 1 <= number <= MOST_PRIVATE_ROWS:
         raise ParameterError(
-            f"{option('--private-rows')} is {rows}; it is the number of rows of the private "
+            f"{option(name)} is {rows}; it is the number of rows of a private "
             f"table, a whole number from 1 to {MOST_PRIVATE_ROWS:,}, as it may be published"
         )
     return int(number)

@@ -67,8 +67,20 @@ class Excess:
             return ShareEstimate(self.value, -1.0, 1.0)
         level = self.alpha / 2
         low = self._end(lambda excess: self.p_more(excess) > level, -1)
-        high = self._end(lambda excess: self.p_less(excess) > level, 1)
-        return ShareEstimate(self.value, min(low, self.value), max(high, self.value))
+        return ShareEstimate(self.value, min(low, self.value), max(self.most(level), self.value))
+
+    def most(self, level: float) -> float:
+        """Largest excess that no p-value at this level rejects: any larger tolerance gets a yes."""
+        if not self._is_known:
+            return 1.0
+        return self._end(lambda excess: self.p_less(excess) > level, 1)
+
+    def deviation(self, *, sampling: bool = True) -> float:
+        """Standard deviation of the estimate; without ``sampling`` that of the noise alone."""
+        if not self._is_known:
+            return math.inf
+        rates = zip(self._sides, (self.private.rate, self.held_out.rate), strict=True)
+        return math.sqrt(sum(side.variance(rate, sampling=sampling) for side, rate in rates))
 
     def verdict(self, tolerance: float) -> ExcessVerdict:
         """Whether the excess is at most ``tolerance``."""
@@ -122,7 +134,8 @@ class Excess:
     def _end(self, holds: Callable[[float], bool], side: int) -> float:
         """End of the interval on one side of the estimate, rounded outwards."""
         own, other = self._sides
-        step = math.sqrt(own.variance(self.private.rate) + other.variance(self.held_out.rate))
+        # Where no error is left, as at a large epsilon and a rate of 0, a row is the step.
+        step = max(self.deviation(), 1 / own.rows + 1 / other.rows)
         near, far = 0.0, step
         while holds(self.value + side * far):
             near, far = far, 2 * far
@@ -149,10 +162,11 @@ class _Side(NamedTuple):
         rows = max(successes.rows, 1)
         return cls(successes, rows, successes.rows - reach, math.ceil(successes.rows + reach))
 
-    def variance(self, rate: float) -> float:
-        """Variance of the released rate, with noise and sampling."""
+    def variance(self, rate: float, *, sampling: bool = True) -> float:
+        """Variance of the released rate, with noise, and with sampling."""
         noise = self.successes.noise(rate).deviation / self.least
-        return float(rate * (1 - rate) * self.most / self.least**2 + noise**2)
+        rows = self.most if sampling else 0
+        return float(rate * (1 - rate) * rows / self.least**2 + noise**2)
 
     def added(self, rate: float) -> float:
         """Most by which smoothing and rounding move the released rate."""
@@ -206,7 +220,8 @@ def _reach(own: _Side, own_rates: Floats, other: _Side, rates: Floats) -> float:
         math.sqrt(own.variance(p) + other.variance(q))
         for p, q in zip(own_rates, rates, strict=True)
     )
-    noise = sum(2 * side.successes.law.radius(1 - 1e-9) / side.least for side in (own, other))
+    # The uniforms that smooth the noise reach one row farther than its radius.
+    noise = sum((2 * side.successes.law.radius(1 - 1e-9) + 1) / side.least for side in (own, other))
     return float(2.0 ** (math.ceil(2 * math.log2(_REACH * deviation + noise)) / 2))
 
 

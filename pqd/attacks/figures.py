@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from operator import itemgetter
 
 from pqd.attacks.bound_risk import BoundRisk
-from pqd.attacks.outcomes import MEMBERS, SHARES
+from pqd.attacks.outcomes import MEMBERS, SHARES, Attacks
 from pqd.attacks.parameters import RiskParameters
 from pqd.deciders.distances.ratio_intervals import ShareEstimate
 from pqd.deciders.exact import as_float
 from pqd.deciders.risk.bounds import excess_bound
 from pqd.deciders.risk.excess import Excess
+from pqd.deciders.risk.forecast import ExcessForecast
 from pqd.deciders.risk.successes import Successes
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.risk import AttackFacts, CurvePoint, ExcessFacts, RocPoint
+from pqd.reports.models.risk import (
+    AttackFacts,
+    AttackId,
+    AttackOutlook,
+    CurvePoint,
+    ExcessFacts,
+    RocPoint,
+)
 from pqd.reports.models.standings import ATTACKS
 
 
@@ -24,22 +34,82 @@ def attack_facts(
     held_out: Sequence[Successes] | None,
 ) -> tuple[AttackFacts, ...]:
     """Facts of each attack, the worst first: post-processing of the released numbers."""
+    facts = _rates(bound, parameters, private)
+    if held_out:
+        # The further released numbers are points of curves.
+        tables = zip(facts, private, held_out, strict=False)
+        facts = [_compared(*each, bound, parameters) for each in tables]
+    return tuple(sorted(facts, key=_badness))
+
+
+def planned_attacks(bound: BoundRisk, parameters: RiskParameters) -> tuple[AttackFacts, ...]:
+    """Facts of each attack before a run, the least decidable first.
+
+    The rows of both private tables are taken to be like the copy's own, and as many as is stated.
+    """
+    measurement = bound.measurement(parameters)
+    rows, held_out_rows = planned_rows(bound, parameters)
+    expected = [
+        Successes(rows, rate * rows, measurement.law, measurement.rounding)
+        for rate in bound.trial.rates
+    ]
+    planned = []
+    for facts in _rates(bound, parameters, expected):
+        forecast = ExcessForecast(
+            rate=facts.copy_rate,
+            rows=rows,
+            held_out_rows=held_out_rows,
+            numbers=len(bound.attacks.counted),
+            alpha=parameters.alpha,
+            rounding=measurement.rounding,
+        )
+        tau_decided, tau = forecast.tau_decided(parameters.total_epsilon), as_float(parameters.tau)
+        if forecast.decides(tau, parameters.total_epsilon):
+            # The threshold is rounded up.
+            tau_decided = min(tau_decided, tau)
+        outlook = _outlook(forecast, tau_decided, parameters, bound.attacks, facts.id)
+        planned.append((-tau_decided, replace(facts, outlook=outlook)))
+    return tuple(facts for _, facts in sorted(planned, key=itemgetter(0)))
+
+
+def planned_rows(bound: BoundRisk, parameters: RiskParameters) -> tuple[int, int]:
+    """Numbers of private and of held-out rows of a plan; those of the copy if none is stated."""
+    rows = bound.profile.copy.rows()
+    return parameters.private_rows or rows, parameters.held_out_rows or rows
+
+
+def _rates(
+    bound: BoundRisk, parameters: RiskParameters, private: Sequence[Successes]
+) -> list[AttackFacts]:
+    """Facts of each attack on the private rows alone."""
     attacks, trial = bound.attacks.attacks, bound.trial
     first = len(attacks) - len(trial.majority)
-    facts = [
+    return [
         AttackFacts(
             id=attack.id,
             column=attack.column,
             rate=_figure(private[place].interval(as_float(parameters.alpha))),
             copy_rate=trial.rates[place],
             majority=trial.majority[place - first] if place >= first else None,
-            held_out=_excess(
-                private[place], held_out[place], parameters, len(attacks)
-            ) if held_out else None,
         )
         for place, attack in enumerate(attacks)
-    ]  # fmt: skip
-    return tuple(sorted(facts, key=_badness))
+    ]
+
+
+def _compared(
+    facts: AttackFacts,
+    private: Successes,
+    held_out: Successes,
+    bound: BoundRisk,
+    parameters: RiskParameters,
+) -> AttackFacts:
+    """The same facts, compared with held-out rows; if undecided, with what decides them."""
+    excess = Excess(private, held_out, as_float(parameters.alpha))
+    compared = _excess_facts(excess, parameters, len(bound.attacks.attacks))
+    outlook = None
+    if not compared.conclusive:
+        outlook = _outlook_of(excess, parameters, bound.attacks, facts.id)
+    return replace(facts, held_out=compared, outlook=outlook)
 
 
 def _badness(facts: AttackFacts) -> tuple[int, float]:
@@ -49,20 +119,55 @@ def _badness(facts: AttackFacts) -> tuple[int, float]:
     return ATTACKS.index(facts.standing), facts.held_out.leak_p_value
 
 
-def _excess(
-    private: Successes, held_out: Successes, parameters: RiskParameters, attacks: int
-) -> ExcessFacts:
+def _outlook_of(
+    excess: Excess, parameters: RiskParameters, attacks: Attacks, kind: AttackId
+) -> AttackOutlook:
+    """What decides an attack on the same rows, if its excess is as it is estimated."""
+    private, held_out = excess.private, excess.held_out
+    forecast = ExcessForecast(
+        rate=held_out.rate,
+        rows=max(private.rows, 1),
+        held_out_rows=max(held_out.rows, 1),
+        numbers=len(attacks.counted),
+        alpha=parameters.alpha,
+        excess=excess.value,
+        same_rows=True,
+        rounding=private.rounding,
+    )
+    return _outlook(forecast, excess.most(excess.alpha), parameters, attacks, kind)
+
+
+def _outlook(
+    forecast: ExcessForecast,
+    tau_decided: float,
+    parameters: RiskParameters,
+    attacks: Attacks,
+    kind: AttackId,
+) -> AttackOutlook:
+    tau, epsilon = as_float(parameters.tau), parameters.total_epsilon
+    alone = replace(forecast, numbers=len(replace(attacks, kinds=(kind,)).counted))
+    # Other held-out rows are drawn anew.
+    others = replace(forecast, same_rows=False)
+    return AttackOutlook(
+        tau=tau,
+        tau_decided=tau_decided,
+        needed_epsilon=forecast.needed_epsilon(tau, epsilon),
+        needed_held_out_rows=others.needed_held_out_rows(tau, epsilon),
+        alone=alone.decides(tau, epsilon),
+    )
+
+
+def _excess_facts(excess: Excess, parameters: RiskParameters, attacks: int) -> ExcessFacts:
     alpha = as_float(parameters.alpha)
-    excess = Excess(private, held_out, alpha)
     estimate, verdict = excess.estimate, excess.verdict(as_float(parameters.tau))
     leak = excess.p_more(0.0)
-    rows = max(private.rows, 0)
+    rows = max(excess.private.rows, 0)
     bound, breaks = None, False
     if parameters.copy_epsilon is not None:
         bound = excess_bound(parameters.copy_epsilon, *excess.held_out_range)
         breaks = excess.p_more(bound) <= alpha / attacks
     return ExcessFacts(
-        rate=_figure(held_out.interval(alpha)),
+        rate=_figure(excess.held_out.interval(alpha)),
         excess=_figure(estimate),
         persons=Figure(*(rows * each for each in estimate)),
         tau=as_float(parameters.tau),

@@ -53,6 +53,11 @@ class AttacksMeasurement(MarginalMeasurement[EstimatorOutput]):
         """Law of the noise of each number."""
         return law_of(len(self.attacks.counted), self.epsilon)
 
+    @property
+    def rounding(self) -> float:
+        """Most by which a number is rounded to whole rows before the noise."""
+        return 0.5 if self.parts > 1 else 0.0
+
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the mechanism."""
         return {"kind": "attacks", "id": CUBE_SUCCESSES}
@@ -67,8 +72,7 @@ class AttacksMeasurement(MarginalMeasurement[EstimatorOutput]):
     def released(self, numbers: Sequence[int]) -> tuple[Successes, ...]:
         """Released number of rows in each set of outcomes, with all rows and the noise."""
         rows, *balances = numbers
-        rounding = 0.5 if self.parts > 1 else 0.0
-        return tuple(Successes.of(rows, each, self.law, rounding) for each in balances)
+        return tuple(Successes.of(rows, each, self.law, self.rounding) for each in balances)
 
     def _key_facts(self) -> Any:  # noqa: ANN401 - JSON values
         return self.attacks.facts()

@@ -15,6 +15,7 @@ from pqd.deciders.options import option
 from pqd.errors import ParameterError
 from pqd.marginals.classifier import require_library
 from pqd.marginals.profile_parameters import ProfileRequest, stated_names
+from pqd.parameters import stated_rows
 from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.risk import AttackId
 from pqd.sql.schema import fold_case
@@ -49,6 +50,8 @@ class RiskParameters:
         The epsilon with which the copy was made; None if it was made without.
     learner
         The way in which an attacker guesses a secret: by the nearest row, or by boosted trees.
+    private_rows, held_out_rows
+        The numbers of rows that a plan takes for granted; None for that of the copy.
     """
 
     request: ProfileRequest
@@ -61,6 +64,8 @@ class RiskParameters:
     kinds: tuple[AttackId, ...]
     copy_epsilon: Fraction | None
     learner: LearnerId
+    private_rows: int | None = None
+    held_out_rows: int | None = None
 
     @classmethod
     def parse(  # noqa: PLR0913 - the facts of a risk report, all by keyword
@@ -75,6 +80,8 @@ class RiskParameters:
         attacks: Sequence[str] | None = None,
         copy_epsilon: Number | None = None,
         learner: str = "nearest",
+        private_rows: Number | None = None,
+        held_out_rows: Number | None = None,
         facts: StatedColumns | None = None,
     ) -> RiskParameters:
         """Parameters that a caller states; ParameterError names the mistake and allowed values."""
@@ -120,7 +127,27 @@ class RiskParameters:
             kinds=kinds,
             copy_epsilon=None if copy_epsilon is None else budget_of(copy_epsilon, "copy_epsilon"),
             learner=chosen,
+            private_rows=stated_rows(private_rows),
+            held_out_rows=stated_rows(held_out_rows, "--held-out-rows"),
         )
+
+    @property
+    def _rows(self) -> dict[str, int | None]:
+        return {"--private-rows": self.private_rows, "--held-out-rows": self.held_out_rows}
+
+    @property
+    def unstated_rows(self) -> tuple[str, ...]:
+        """Options of the numbers of rows that are not stated."""
+        return tuple(name for name, rows in self._rows.items() if rows is None)
+
+    def check_measured(self) -> None:
+        """Refuse numbers of rows in a run that measures: it counts the rows itself, with noise."""
+        for name, rows in self._rows.items():
+            if rows is not None:
+                raise ParameterError(
+                    f"{option(name)} is {rows:,}; it is for a plan, and a run counts the rows "
+                    f"itself, with noise; add {option('--dry-run')}, or leave it out"
+                )
 
     def warnings(self) -> Iterator[Note]:
         """Yield warnings of parameters that are allowed, but are often a mistake."""

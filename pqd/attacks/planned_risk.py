@@ -8,25 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote
 from pqd.accounting.accounts import Budget
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
-from pqd.attacks.figures import attack_facts, curve_points, roc_points, rows_figure
+from pqd.attacks.figures import (
+    attack_facts,
+    curve_points,
+    planned_attacks,
+    planned_rows,
+    roc_points,
+    rows_figure,
+)
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.parameters import RiskParameters
+from pqd.deciders.note import note
 from pqd.deciders.options import option, with_option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.source import place_key
 from pqd.engine.sources.spark_address import is_spark
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import Table, open_table
+from pqd.engine.tables import Table, dry_table, open_table
 from pqd.errors import ParameterError, TableError
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress
+from pqd.reports.models.figure import Figure
 from pqd.reports.models.risk import AttackFacts, RiskReport
-from pqd.run.costs import cost_of
+from pqd.run.costs import cost_of, dry_notes
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import fold_case
@@ -84,14 +93,14 @@ def refuse_spark(*tables: object) -> None:
 
 
 def open_held_out(given: object, accountant: Accountant | None, private: Table) -> HeldOut:
-    """Held-out table, opened.
+    """Held-out table, opened; only its names are read if the run is dry, as ``private`` says.
 
     Raises
     ------
     ParameterError
         If it is the private table itself, or shares a file or a database table with it.
     """
-    table = open_table(given, "private")
+    table = dry_table(given) if private.dry else open_table(given, "private")
     same = table.given is private.given and not table.source.places
     own = set(map(place_key, private.source.places))
     if same or any(place_key(each) in own for each in table.source.places):
@@ -263,36 +272,84 @@ def risk_report(
     It is post-processing.  Its costs are those of the whole run.
     """
     bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
-    profile, measurement = bound.profile, risk.measurement
+    measurement = risk.measurement
     released = measurement.released(outputs[measurement].numbers)
     compared = None if held is None else measurement.released(held[measurement].numbers)
     held_out_cost = None
     if held is not None and held_out is not None:
         held_out_cost = cost_of(held.quote, held_out.accountant, unit)
+    return _report(
+        risk,
+        attacks=attack_facts(bound, parameters, released, compared),
+        curve=curve_points(bound, parameters, released, compared),
+        roc=roc_points(bound, parameters, released, compared),
+        rows=rows_figure(released, parameters),
+        held_out_rows=rows_figure(compared, parameters) if compared else None,
+        cost=cost_of(outputs.quote, accountant, unit),
+        held_out_cost=held_out_cost,
+        notes=bound.profile.notes,
+        replayed=all(each.replayed(measurement) for each in (outputs, held) if each),
+        simulated=noise.simulated,
+    )
+
+
+def risk_plan(
+    risk: PlannedRisk, accountant: Accountant | None, held_out: HeldOut | None, progress: Progress
+) -> RiskReport:
+    """Report of a dry run: which attacks a run would decide, and what it would charge.
+
+    It is a function of the copy and of what is stated.  Both private tables are only looked up in
+    their ledgers, by place and name, and no row of them is read.
+
+    Raises
+    ------
+    PqdError
+        The errors of ``quote_sets``, of each table.
+    """
+    bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
+    known = accountant if accountant and accountant.exists() else None
+    budget = accountant.budget if accountant else Budget()
+    quote = quote_sets([risk.own], known, progress, budget=budget)
+    other = quote_held_out([risk], held_out, progress)
+    notes = [*bound.profile.notes, *dry_notes([quote], known, risk.own.private.label)]
+    held_out_cost = None
+    if other is not None and held_out is not None:
+        held_out_cost = cost_of(other, held_out.existing, unit)
+        notes += dry_notes([other], held_out.existing, held_out.table.label)
+    rows, held_out_rows = planned_rows(bound, parameters)
+    if lacking := parameters.unstated_rows:
+        notes.insert(0, note("risk-rows-unstated", copy=bound.profile.copy.rows(), options=lacking))
+    return _report(
+        risk,
+        attacks=planned_attacks(bound, parameters),
+        curve=(),
+        rows=Figure(rows, rows, rows),
+        held_out_rows=Figure(held_out_rows, held_out_rows, held_out_rows),
+        cost=cost_of(quote, known, unit),
+        held_out_cost=held_out_cost,
+        notes=tuple(dict.fromkeys(notes)),
+        dry=True,
+    )
+
+
+def _report(risk: PlannedRisk, **facts: Any) -> RiskReport:  # noqa: ANN401 - fields of the report
+    """Report with what is public of its attacks, and with ``facts``."""
+    bound, parameters = risk.bound, risk.parameters
     return RiskReport(
-        private=profile.tables.private_label,
-        synthetic=profile.label,
+        private=risk.own.private.label,
+        synthetic=bound.profile.label,
         held_out=risk.apart.private.label if risk.apart else None,
         total_epsilon=parameters.total_epsilon,
         tolerance=parameters.tolerance,
         alpha=parameters.alpha,
-        attacks=attack_facts(bound, parameters, released, compared),
-        curve=curve_points(bound, parameters, released, compared),
-        roc=roc_points(bound, parameters, released, compared),
         copy_epsilon=parameters.copy_epsilon,
         columns=tuple(each.column for each in bound.attacks.nearest.partitions),
         known=parameters.known,
         learner=parameters.learner,
         model=bound.attacks.trees.name if bound.attacks.trees else "",
-        rows=rows_figure(released, parameters),
-        held_out_rows=rows_figure(compared, parameters) if compared else None,
-        copy_rows=profile.copy.rows(),
+        copy_rows=bound.profile.copy.rows(),
         searched=len(bound.attacks.nearest.codes),
         tried=bound.trial.rows,
-        cost=cost_of(outputs.quote, accountant, unit),
-        held_out_cost=held_out_cost,
-        left_out=profile.left_out,
-        notes=profile.notes,
-        replayed=all(each.replayed(measurement) for each in (outputs, held) if each),
-        simulated=noise.simulated,
+        left_out=bound.profile.left_out,
+        **facts,
     )

@@ -14,7 +14,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Tables": (
         *("columns", "cells", "cells_from", "bounds", "type_", "key", "metadata", "private_rows"),
         *("decimal", "thousands", "dates", "missing"),
-        *("held_out", "scale", "file", "init", "schema", "threads"),
+        *("held_out", "held_out_rows", "scale", "file", "init", "schema", "threads"),
     ),
     "Question": (
         *("query", "queries", "rule", "bins", "tau", "tau_of", "alpha", "ways", "distance"),

@@ -30,6 +30,22 @@ class RiskOptions:
             "private too, with an account of its own. Without them there are no verdicts.",
         ),
     ] = None
+    private_rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Number of private rows that --dry-run takes for granted, where it may be "
+            "published; else as many as the copy has.",
+        ),
+    ] = None
+    held_out_rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Number of held-out rows that --dry-run takes for granted; else as many as the "
+            "copy has.",
+        ),
+    ] = None
     held_out_dataset: Annotated[
         str | None,
         typer.Option(
@@ -119,6 +135,8 @@ class RiskOptions:
             attacks=listed_names(self.attacks or []) or None,
             copy_epsilon=self.copy_epsilon,
             learner=self.learner,
+            private_rows=self.private_rows or None,
+            held_out_rows=self.held_out_rows or None,
             facts=facts,
         )
 
@@ -143,6 +161,14 @@ def risk(
             "--held-out.",
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say which attacks can be decided, what would decide the others, and the price; "
+            "read no private row, spend nothing.",
+        ),
+    ] = False,
 ) -> None:
     """Say whether the copy gives anybody away: copied rows, linking, singling out, guessed secrets.
 
@@ -153,6 +179,10 @@ def risk(
 
     Example: pqd risk private.csv copy.csv --held-out others.csv --html risk.html
     """
+    if check and dry_run:
+        raise ParameterError(
+            "--check needs verdicts, and --dry-run has none; leave one of them out"
+        )
     if check and stated.held_out is None:
         raise ParameterError(
             "--check needs held-out rows, since there are no verdicts without them; add --held-out "
@@ -167,7 +197,11 @@ def risk(
     facts = columns.facts(private, [synthetic], unit)
     # Open the table while the modules below are imported.
     formats = text.over(facts)
-    secret = opened_ahead(private, formats.private)
+    secret = (
+        formats.table(private, "private") if dry_run else opened_ahead(private, formats.private)
+    )
+    copy = formats.table(synthetic, "synthetic")
+    held_out = formats.table(stated.held_out, "private")
     people = unit.read()
     parameters = stated.read(facts)
     explains, alone = display.explains, unit.row_is_person
@@ -179,6 +213,23 @@ def risk(
         apart = replace(ledger, dataset=stated.held_out_dataset)
         other = apart.accountant(stated.held_out, replaying=explains, row_is_person=alone)
     from pqd.cli.progress import progress
+
+    if dry_run:
+        from pqd.commands.risk import run_risk_plan
+
+        with progress() as show:
+            report = run_risk_plan(
+                secret,
+                copy,
+                parameters,
+                show,
+                held_out=held_out,
+                accountant=accountant,
+                held_out_accountant=other,
+                unit=people,
+            )
+        targets.finish(report, display)
+        return
     from pqd.commands.risk import run_risk
     from pqd.deciders import SecureNoise
 
@@ -187,11 +238,11 @@ def risk(
     with progress() as show:
         report = run_risk(
             secret,
-            formats.table(synthetic, "synthetic"),
+            copy,
             parameters,
             noise,
             show,
-            held_out=formats.table(stated.held_out, "private"),
+            held_out=held_out,
             accountant=accountant,
             held_out_accountant=other,
             unit=people,

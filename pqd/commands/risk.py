@@ -10,17 +10,20 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
 from pqd.attacks.planned_risk import (
+    HeldOut,
+    PlannedRisk,
     measure_held_out,
     open_held_out,
     plan_risk,
     quote_both,
     refuse_spark,
+    risk_plan,
     risk_report,
 )
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.tables import open_table
+from pqd.engine.tables import dry_table, open_table
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import separate_tables
@@ -60,6 +63,9 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     held_out_dataset: str | None = None,
     fresh: bool = False,
     text_format: StatedFormat = None,
+    private_rows: int | None = None,
+    held_out_rows: int | None = None,
+    dry_run: bool = False,
 ) -> RiskReport:
     """Success of attacks on the copy: copied rows, membership, linkability, singling out, guesses.
 
@@ -107,6 +113,13 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         the format of the private table.
     held_out_dataset
         The name of the data set of which the held-out table is a version, as ``dataset``.
+    dry_run
+        Only plan and quote, from the copy alone: which attacks can be decided at ``tau``, what
+        would decide the others, and the price on both tables.  No private row is read and nothing
+        is spent.  Without ``held_out`` the plan is of a run with ``held_out_rows`` of them.
+    private_rows, held_out_rows
+        The numbers of rows (or persons) that a dry run takes for granted, where they may be
+        published; by default as many as the copy has.
 
     Returns
     -------
@@ -134,6 +147,8 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         attacks=attacks,
         learner=learner,
         copy_epsilon=copy_epsilon,
+        private_rows=private_rows,
+        held_out_rows=held_out_rows,
         facts=stated,
     )
     people = privacy_unit(unit, 1, row_is_person=row_is_person)
@@ -143,14 +158,27 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
 
     own = means(private, dataset)
     other = None if held_out is None else means(held_out, held_out_dataset)
+    private, synthetic = formats.both(private, synthetic)
+    held_out = formats.table(held_out, "private")
     with cell_progress() as progress:
+        if dry_run:
+            return run_risk_plan(
+                private,
+                synthetic,
+                parameters,
+                progress,
+                held_out=held_out,
+                accountant=own.accountant,
+                held_out_accountant=None if other is None else other.accountant,
+                unit=people,
+            )
         return run_risk(
-            formats.table(private, "private"),
-            formats.table(synthetic, "synthetic"),
+            private,
+            synthetic,
             parameters,
             own.noise(),
             progress,
-            held_out=formats.table(held_out, "private"),
+            held_out=held_out,
             accountant=own.accountant,
             held_out_accountant=None if other is None else other.accountant,
             unit=people,
@@ -174,16 +202,53 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
 
     Both budgets are checked before either is spent.
     """
-    refuse_spark(private, held_out, synthetic)
-    names = parameters.request.column_names(unit)
-    secret = open_table(private, "private")
-    other = None
-    if held_out is not None:
-        other = open_held_out(held_out, held_out_accountant, secret)
-    tables = separate_tables(secret, synthetic, accountant=accountant, names=names, unit=unit)
-    progress(Step.READING_COPY)
-    planned = plan_risk(tables, parameters, unit, other)
+    parameters.check_measured()
+    planned, other = _planned(
+        private, synthetic, held_out, parameters, progress, (accountant, held_out_accountant), unit
+    )
     quote_both([planned.own], [planned], accountant, other, progress)
     outputs = measure([planned.own], accountant, noise, progress, command="risk")
     held = measure_held_out([planned], other, noise, progress, command="risk")
     return risk_report(planned, outputs, held, accountant=accountant, held_out=other, noise=noise)
+
+
+def run_risk_plan(  # noqa: PLR0913 - two private tables, each with its account
+    private: object,
+    synthetic: object,
+    parameters: RiskParameters,
+    progress: Progress = silent,
+    *,
+    held_out: object | None = None,
+    accountant: Accountant | None = None,
+    held_out_accountant: Accountant | None = None,
+    unit: PrivacyUnit | None = None,
+) -> RiskReport:
+    """Plan of a risk report, from the copy alone: which attacks can be decided, and the price."""
+    accountants = (accountant, held_out_accountant)
+    planned, other = _planned(
+        private, synthetic, held_out, parameters, progress, accountants, unit, dry=True
+    )
+    return risk_plan(planned, accountant, other, progress)
+
+
+def _planned(  # noqa: PLR0913 - three tables and two accounts
+    private: object,
+    synthetic: object,
+    held_out: object | None,
+    parameters: RiskParameters,
+    progress: Progress,
+    accountants: tuple[Accountant | None, Accountant | None],
+    unit: PrivacyUnit | None,
+    *,
+    dry: bool = False,
+) -> tuple[PlannedRisk, HeldOut | None]:
+    """Planned risk report, and its held-out table; a dry run reads no row of a private table."""
+    refuse_spark(private, held_out, synthetic)
+    names = parameters.request.column_names(unit)
+    secret = dry_table(private) if dry else open_table(private, "private")
+    other = None
+    if held_out is not None:
+        other = open_held_out(held_out, accountants[1], secret)
+    tables = separate_tables(secret, synthetic, accountant=accountants[0], names=names, unit=unit)
+    progress(Step.READING_COPY)
+    return plan_risk(tables, parameters, unit, other), other

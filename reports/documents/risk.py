@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.options import option
@@ -36,13 +37,14 @@ from pqd.reports.documents.shared import (
     omitted_columns,
 )
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.standings import ATTACKS, Standing
+from pqd.reports.models.standings import ATTACKS, PLANNED_ATTACKS, Standing
 from pqd.reports.text.cost import (
     account_sentences,
     budget_sentence,
     cost_sentences,
     meaning_sentence,
     persons_facts,
+    persons_lines,
     promise,
     rows_noun,
     spent_cell,
@@ -51,25 +53,27 @@ from pqd.reports.text.cost import (
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
     counted,
+    epsilon_text,
     interval_text,
+    listed,
     number_text,
     p_value_text,
     percent_text,
     points_text,
+    rounded_up,
 )
 from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.risk import gain_sentence, rate_text
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from pqd.reports.models.risk import AttackFacts, ExcessFacts, RiskReport
+    from pqd.reports.models.risk import AttackFacts, AttackOutlook, ExcessFacts, RiskReport
 
 _SILENCE = (
     "A small excess does not prove that the copy is safe: a stronger attack may succeed. Only a "
     "generator with differential privacy bounds every attack."
 )
 _CUSTOMARY = "The held-out rows must be of the same population as the private rows, and of others."
+_SAMPLING = "The sampling error of both tables stays, whatever the epsilon."
 _EXCESS = (
     "The rate on private rows less the rate on held-out rows, in percentage points. Its interval "
     "holds the noise and the sampling error of both."
@@ -102,20 +106,36 @@ _TREES = (
     "The secret is guessed from what is known of the person, by boosted trees ({}) that learn from "
     "the copy alone."
 )
+# What to do about the generator, or the columns, if an attack gains from the private rows.
+_LESS = "train the generator for fewer epochs or with less capacity"
+_CURES = {
+    "copied": _LESS,
+    "near": _LESS,
+    "membership": _LESS,
+    "linkability": _LESS,
+    "singling-out": "make rare values coarser",
+    "inference": "make {} coarser or leave it out",
+}
+# Steps name no epsilon above this, no more held-out rows than so many times those of the report,
+# and no larger tolerance.
+_MUCH, _MANY, _WIDEST = 10, 10, 0.1
 # Least share of a logarithmic scale, and its marks with their digits.
 _LEAST, _MARKS = 5e-4, ((0.001, 1), (0.01, 0), (0.1, 0), (1.0, 0))
 
 
 def document(report: RiskReport) -> Document:
-    """Document of ``report``."""
+    """Document of ``report``, which is measured or planned."""
     title, lead = _headline(report)
     answers = [report.replayed] if report.replayed else []
+    dry = report.dry
+    price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
     return Document(
         kind="risk",
         title=title,
         lead=lead,
         subject=_subject(report),
-        spent=spent_text(report.cost, answers),
+        spent=price if dry else spent_text(report.cost, answers),
+        opening=persons_lines(report.cost) if dry else [],
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
         facts=[
             ("Private table", report.private),
@@ -124,20 +144,20 @@ def document(report: RiskReport) -> Document:
             ("Columns", f"{len(report.columns):,}"),
             *([("Secrets are guessed", _learner(report))] if _guesses(report) else []),
             *persons_facts(report.cost),
-            *([("Tolerance", _tolerance(report))] if report.held_out else []),
-            ("Epsilon spent", spent_cell(report.cost)),
+            *([("Tolerance", _tolerance(report))] if report.held_out or dry else []),
+            ("Price" if dry else "Epsilon spent", spent_cell(report.cost)),
         ],
-        meaning=meaning_sentence(report.cost),
+        meaning="" if dry else meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
         notes=lines(map(str, report.notes)),
         account=lines(_accounts(report, answers)),
-        budget=budget_bar(report.cost),
+        budget=None if dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report)))],
         reading=[Definitions(list(_definitions(report))), Lines(lines([_SILENCE]))],
         closing=_closing(report),
         made=report.cost.day or "",
-        replays="figures" if report.cost.ledger is not None else "",
+        replays="figures" if report.cost.ledger is not None and not dry else "",
         unknown="there is no attack {}; write it as in the table, such as copied",
     )
 
@@ -169,6 +189,12 @@ def _tolerance(report: RiskReport) -> str:
 def _headline(report: RiskReport) -> tuple[str, str]:
     """Title, and the lead: how many attacks gain from the private rows, and what they gain."""
     number = counted(len(report.attacks), "attack")
+    if report.dry:
+        enough = len(_of(report, Standing.DECIDABLE))
+        some = f"{enough} of" if enough else "None of"
+        some = "All" if enough == len(report.attacks) > 1 else some
+        at = f"at a tolerance of {_points(report)}"
+        return f"{some} {number} can be decided {at}", _price(report)
     if not report.held_out:
         return (
             f"{number} tried, without held-out rows",
@@ -205,29 +231,31 @@ def _about(rows: Figure) -> str:
 
 def _counts(report: RiskReport) -> str:
     """Sentence on the verdicts."""
-    parts = []
-    for standing in ATTACKS:
-        names = [each.name for each in report.attacks if each.standing is standing]
-        if names:
-            parts.append(f"{standing}: {first_names(names)}")
-    text = f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
-    if not any(each.standing is Standing.UNDECIDED for each in report.attacks):
-        return text
-    return (
-        f"{text} More held-out rows, fewer attacks ({option('--attacks copied')}) or more epsilon "
-        "decide what is undecided."
-    )
+    parts = [
+        f"{standing}: {first_names(each.name for each in told)}"
+        for standing in ATTACKS
+        if (told := _of(report, standing))
+    ]
+    return f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
+
+
+def _of(report: RiskReport, *standings: Standing) -> list[AttackFacts]:
+    return [each for each in report.attacks if each.standing in standings]
 
 
 def _points(report: RiskReport) -> str:
-    facts = next(each.held_out for each in report.attacks if each.held_out)
+    facts = next(told for each in report.attacks if (told := each.held_out or each.outlook))
     share = number_text(100 * facts.tau, 3)
     return f"{share} percentage point" if share == "1" else f"{share} percentage points"
 
 
 def _body(report: RiskReport) -> Iterator[Block]:
-    yield Section(title="Attacks", blocks=[_table(report)], brief=False)
-    yield Lines(lines(_sentences(report)))
+    table = _plan_table(report) if report.dry else _table(report)
+    yield Section(title="Attacks", blocks=[table], brief=False)
+    yield Lines(lines(_plan_sentences(report) if report.dry else _sentences(report)))
+    if step := _step(report):
+        # A terminal shows the step in its last lines.
+        yield Section(title="", blocks=[Lines(lines([f"Next: {step}."]))], brief=False, drop=2)
     if report.roc:
         yield Section(title="Membership", blocks=[_roc(report)], drop=1)
     if report.curve:
@@ -244,6 +272,166 @@ def _sentences(report: RiskReport) -> Iterator[str]:
         yield _alone()
     if report.copy_epsilon is not None:
         yield from _declared(report, report.copy_epsilon)
+
+
+def _plan_sentences(report: RiskReport) -> Iterator[str]:
+    """Sentences on what a plan takes for granted."""
+    noun = rows_noun(report.cost)
+    own, others = (f"{round(e.value):,}" for e in (report.rows, report.held_out_rows) if e)
+    yield (
+        f"The plan is of {own} private and {others} held-out {noun} on which each attack succeeds "
+        "as often as on the copy's own rows, so nobody is given away."
+    )
+    low = _of(report, Standing.TOO_LITTLE)
+    hopeless = [e.name for e in low if e.outlook and e.outlook.needed_epsilon is None]
+    if hopeless:
+        yield (
+            f"No epsilon decides {first_names(hopeless)} at this tolerance: the sampling error of "
+            f"so few {noun} is too large."
+        )
+    if not report.held_out:
+        yield f"Without {option('--held-out TABLE')} a run would have rates, and no verdicts."
+    if report.copy_epsilon is not None:
+        yield from _declared(report, report.copy_epsilon)
+
+
+def _price(report: RiskReport) -> str:
+    """Sentence on what a planned run would spend."""
+    prices = [f"{epsilon_text(report.cost.epsilon)} on the private table"]
+    if report.held_out_cost:
+        other = epsilon_text(report.held_out_cost.epsilon)
+        prices.append(f"{other} on the held-out table, in an account of its own")
+    return f"A run would spend epsilon {listed(prices)}; this one spent nothing."
+
+
+def _plan_table(report: RiskReport) -> Table:
+    """Table of what decides each attack, the least decidable first."""
+    groups = [
+        Group(
+            name=standing,
+            badge=standing.badge,
+            rows=[_plan_row(report, each) for each in _of(report, standing)],
+            fate=standing.fate,
+            most=len(report.attacks),
+        )
+        for standing in PLANNED_ATTACKS
+    ]
+    columns = (
+        Column("budget", "badge"),
+        Column("attack", "name", fold=12),
+        Column("decided from", "number", legend="decided from: the least tolerance, in points"),
+        Column(
+            "epsilon",
+            "number",
+            legend=f"epsilon, held-out {rows_noun(report.cost)}, alone: "
+            "what decides this tolerance, each by itself",
+        ),
+        Column(f"held-out {rows_noun(report.cost)}", "number"),
+        Column("alone"),
+        Column("known to", "number", drop=2, legend="known to: the rate, to so many points"),
+        Column("copy", "number", drop=1, legend="copy: its own rows, each left out in turn"),
+    )
+    return Table(columns=columns, groups=groups)
+
+
+def _plan_row(report: RiskReport, attack: AttackFacts) -> Row:
+    badge, told = attack.standing.badge, attack.outlook
+    error = (attack.rate.high - attack.rate.low) / 2
+    cells: list[Cell] = []
+    if told:
+        low, rows = attack.standing is Standing.TOO_LITTLE, told.needed_held_out_rows
+        cells = [
+            Cell(_tau_text(told.tau_decided), told.tau_decided),
+            Cell(_needed_text(told) if low else "", told.needed_epsilon or math.inf),
+            Cell(("none" if rows is None else f"{rows:,}") if low else "", rows or math.inf),
+            Cell(("yes" if told.alone else "no") if low else ""),
+        ]
+    return Row(
+        id=attack.name,
+        cells=(
+            Cell(badge=badge, sort=PLANNED_ATTACKS.index(attack.standing)),
+            Cell(attack.name),
+            *cells,
+            Cell(f"±{number_text(100 * error, 2)}", error),
+            Cell(percent_text(attack.copy_rate, 1), attack.copy_rate),
+        ),
+        names=(badge.text,),
+        aliases=(attack.id,) if not attack.column else (attack.column,),
+        details=lambda: [Lines(lines(_details(report, attack), "detail"))],
+    )
+
+
+def _needed_text(told: AttackOutlook) -> str:
+    return "none" if told.needed_epsilon is None else epsilon_text(told.needed_epsilon)
+
+
+def _tau_text(tau: float) -> str:
+    """Tolerance in per cent, rounded up as an option takes it; ``none`` if it would be all rows."""
+    return "none" if tau >= 1 else number_text(float(rounded_up(Fraction(100 * tau))))
+
+
+def _outlook(attack: AttackFacts) -> Iterator[str]:
+    """Sentences on what decides one attack that is not decided."""
+    told = attack.outlook
+    if told is None or attack.standing is Standing.DECIDABLE:
+        return
+    ways = []
+    if told.needed_epsilon is not None:
+        ways.append(f"about epsilon {epsilon_text(told.needed_epsilon)}")
+    if told.needed_held_out_rows is not None:
+        ways.append(f"about {told.needed_held_out_rows:,} held-out rows")
+    if told.alone:
+        ways.append(f"a report of this attack alone ({option(f'--attacks {attack.id}')})")
+    if told.tau_decided < 1:
+        ways.append(f"a tolerance of {_tau_text(told.tau_decided)} percentage points")
+    yield f"What would decide it, each by itself: {'; '.join(ways) or 'nothing of this'}."
+
+
+def _step(report: RiskReport) -> str:
+    """What to do next; empty if there is nothing to do."""
+    if report.dry:
+        given = "" if report.held_out else f" with {option('--held-out TABLE')} and"
+        again = [f"the same{given} without {option('--dry-run')}"]
+        low = _of(report, Standing.TOO_LITTLE)
+        # A run that decides nothing is no step.
+        return "; ".join(
+            [*_remedies(report, low), *(again if len(low) < len(report.attacks) else [])]
+        )
+    if not report.held_out:
+        return f"{option('pqd risk ... --held-out TABLE')} gives verdicts"
+    told = [e for e in report.attacks if e in report.leaks or e.standing.fate == "failed"]
+    cures = list(dict.fromkeys(_CURES[each.id].format(each.column) for each in told))
+    if cures:
+        cure = f"do not hand the copy out; {listed(cures)}, or train with differential privacy"
+        return f"{cure}, and ask again"
+    return "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
+
+
+def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[str]:
+    """Clauses on what decides ``attacks``; each way is enough by itself."""
+    whole = "all that is LOW" if report.dry else "all that is undecided"
+    told = [(each, each.outlook) for each in attacks if each.outlook]
+
+    def decided(names: Iterable[AttackFacts]) -> str:
+        every = list(names)
+        return whole if len(every) == len(attacks) > 1 else first_names(e.name for e in every)
+
+    if alone := [each for each, outlook in told if outlook.alone]:
+        one = option(f"--attacks {alone[0].id}")
+        kinds = {each.id for each in alone}
+        way = f"{one} alone" if len(kinds) == 1 else f"a single kind of attack, such as {one},"
+        yield f"{way} decides {decided(alone)} at the same epsilon"
+    many = _MANY * (report.held_out_rows.value if report.held_out_rows else 0)
+    if rows := {e: n for e, o in told if (n := o.needed_held_out_rows) and n <= many}:
+        yield f"{max(rows.values()):,} held-out {rows_noun(report.cost)} decide {decided(rows)}"
+    if paid := {e: x for e, o in told if (x := o.needed_epsilon) and x <= _MUCH}:
+        total = option(f"--total-epsilon {epsilon_text(max(paid.values()))}")
+        yield f"{total} decides {decided(paid)}"
+    if wide := {e: o.tau_decided for e, o in told if o.tau_decided <= _WIDEST}:
+        tau = option(f"--tau {_tau_text(max(wide.values()))}%")
+        free = report.cost.ledger is not None and not report.dry
+        how = "is proven by the same numbers, for nothing, for" if free else "decides"
+        yield f"{tau} {how} {decided(wide)}"
 
 
 def _declared(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
@@ -364,10 +552,14 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
     yield _meaning(report, attack.id)
     digits, level = max(1, digits_of(attack.rate)), level_text(report.alpha)
     ends = interval_text(attack.rate.low, attack.rate.high, digits)
-    yield (
-        f"It succeeds on {percent_text(attack.rate.value, digits)} of the private rows, {ends} % "
-        f"with probability {level}."
-    )
+    if report.dry:
+        yield f"A run would know the rate to {ends} %, if it is as on the copy's own rows."
+    else:
+        yield (
+            f"It succeeds on {percent_text(attack.rate.value, digits)} of the private rows, {ends} "
+            f"% with probability {level}."
+        )
+    yield from _outlook(attack)
     if attack.held_out is not None:
         facts = attack.held_out
         yield _gain(report, attack)
@@ -482,14 +674,16 @@ def _log(share: float) -> float:
 
 
 def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
-    yield from account_sentences(report.cost, report.private, answers)
-    if report.held_out_cost and report.held_out:
+    yield from account_sentences(report.cost, report.private, answers, dry=report.dry)
+    if report.held_out_cost and report.held_out and not report.dry:
         yield f"The held-out table has an account of its own: {spent_text(report.held_out_cost)}."
         if total := budget_sentence(report.held_out_cost, report.held_out):
             yield total
 
 
 def _cost_lines(report: RiskReport) -> Iterator[str]:
+    if report.dry:
+        return
     yield from cost_sentences(report.cost, f"{report.private}, attacked by {report.synthetic}")
     if report.held_out_cost and report.held_out:
         yield from cost_sentences(report.held_out_cost, report.held_out, public=False)
@@ -508,17 +702,16 @@ def _alone() -> str:
 def _closing(report: RiskReport) -> Closing:
     failed = [each.name for each in report.attacks if each.standing.fate == "failed"]
     leaks = [each.name for each in report.leaks if each.name not in failed]
-    parts = [f"Beyond the tolerance: {first_names(failed)}."] if failed else []
+    title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
+    parts = [f"{title}: {first_names(failed)}."] if failed else []
     parts += [f"More than nothing: {first_names(leaks)}."] if leaks else []
     absent = absences_text(report.left_out)
-    counts = _counts(report) if report.held_out else _headline(report)[0] + "."
-    again = option("pqd risk ... --held-out TABLE")
-    step = "" if report.held_out else f"{again} gives verdicts"
+    counts = _counts(report) if report.held_out and not report.dry else f"{_headline(report)[0]}."
     return Closing(
         failed=" ".join(parts),
         counts=f"{counts} {absent}." if absent else counts,
-        step=step,
-        budget=budget_sentence(report.cost, report.private),
+        step=_step(report),
+        budget=_price(report) if report.dry else budget_sentence(report.cost, report.private),
     )
 
 
@@ -526,7 +719,11 @@ def _definitions(report: RiskReport) -> Iterator[tuple[str, str]]:
     """Terms of the report, each with its meaning."""
     for kind in dict.fromkeys(each.id for each in report.attacks):
         yield kind.replace("-", " ").capitalize(), _meaning(report, kind)
-    if report.held_out:
+    if report.dry:
+        most = f"nine runs of ten prove that the excess is at most {_points(report)}"
+        yield "OK, LOW", f"Whether {most}, if there is none."
+        yield "Held-out table", f"{_CUSTOMARY} {_SAMPLING}"
+    elif report.held_out:
         yield "Excess", _EXCESS
         most = f"Whether the excess is at most {_points(report)}."
         yield "yes, NO, ?", f"{most} ? is undecided: p is above {_alpha(report)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -53,6 +53,30 @@ class ExcessFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttackOutlook:
+    """What decides an attack: in a plan, and in a report whose verdict on it is undecided.
+
+    ``tau_decided`` is the least tolerance that is decided: of a report by its own numbers, and of a
+    plan by nine runs of ten, if the attack gains nothing.  The other fields are for ``tau``, and
+    mean nine runs of ten.  ``needed_epsilon`` is roughly the budget of a report that decides it,
+    and ``needed_held_out_rows`` roughly the number of held-out rows; None if none does, since the
+    sampling error of the other rows stays.  ``alone`` says whether a report of this kind of attack
+    alone decides it at the same budget, with less noise.
+    """
+
+    tau: float
+    tau_decided: float
+    needed_epsilon: float | None
+    needed_held_out_rows: int | None
+    alone: bool
+
+    @property
+    def standing(self) -> Standing:
+        """Standing in a plan: whether the tolerance is decided at the planned budget."""
+        return Standing.DECIDABLE if self.tau_decided <= self.tau else Standing.TOO_LITTLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFacts:
     """Success of one attack.
 
@@ -60,9 +84,11 @@ class AttackFacts:
     the copy's own rows are to each other), ``membership`` (it is so near for its place),
     ``linkability``, ``singling-out`` or ``inference``;
     ``column`` is the secret of an inference.  ``rate`` is the share of the private rows on which it
-    succeeds.  ``held_out`` compares it with rows that the generator never saw; None without them.
+    succeeds; in a plan it is ``copy_rate``, with the interval that noise would give it.
+    ``held_out`` compares it with rows that the generator never saw; None without them.
     ``copy_rate`` is the share of the copy's own rows, each left out in turn, and ``majority`` the
     share of the secret's most frequent value in the copy; both are public.
+    ``outlook`` says what decides the attack; None where nothing is planned and nothing undecided.
     """
 
     id: AttackId
@@ -71,6 +97,7 @@ class AttackFacts:
     copy_rate: float
     majority: float | None = None
     held_out: ExcessFacts | None = None
+    outlook: AttackOutlook | None = None
 
     @property
     def name(self) -> str:
@@ -79,8 +106,9 @@ class AttackFacts:
 
     @property
     def standing(self) -> Standing:
-        """Standing of the excess against the tolerance; without held-out rows there is none."""
-        return Standing.UNJUDGED if self.held_out is None else self.held_out.standing
+        """Standing of the excess against the tolerance, or of the plan; else there is none."""
+        told = self.held_out or self.outlook
+        return Standing.UNJUDGED if told is None else told.standing
 
     def computed(self) -> dict[str, Any]:
         """Name and standing."""
@@ -128,7 +156,9 @@ class RiskReport(IndexedReport[AttackFacts]):
     are guessed, and ``model`` names the trees, if trees guess them.  ``held_out_cost`` is what was
     charged to the held-out table, which has an account of its own.  ``curve`` has the shares of
     rows up to some distances from the copy, and ``roc`` those that are taken for members.
-    ``copy_epsilon`` is the epsilon with which the copy was made, if it is declared.
+    ``copy_epsilon`` is the epsilon with which the copy was made, if it is declared.  ``dry`` says
+    that the report is a plan: nothing was measured and nothing was spent, ``rows`` and
+    ``held_out_rows`` are taken for granted, and the costs are those of a run.
     """
 
     kind: ClassVar[str] = "risk"
@@ -157,13 +187,14 @@ class RiskReport(IndexedReport[AttackFacts]):
     model: str = ""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
+    dry: bool = False
     replayed: bool = False
     simulated: bool = False
 
     @property
     def spent(self) -> Fraction:
         """Exact epsilon that this run spent on the private table; a replay costs nothing."""
-        return self.cost.spent
+        return Fraction(0) if self.dry else self.cost.spent
 
     @property
     def leaks(self) -> tuple[AttackFacts, ...]:
@@ -184,7 +215,7 @@ class RiskReport(IndexedReport[AttackFacts]):
         names = [
             *("attack", "column", "standing", "rate", "low", "high", "copy_rate", "majority"),
             *("held_out", "excess", "excess_low", "excess_high", "p_value", "leak_p_value"),
-            "bound",
+            *("bound", "tau_decided", "needed_epsilon", "needed_held_out_rows", "alone"),
         ]
         return data_frame([_frame_row(each) for each in self.attacks], names)
 
@@ -197,7 +228,7 @@ class RiskReport(IndexedReport[AttackFacts]):
 
 
 def _frame_row(attack: AttackFacts) -> dict[str, object]:
-    facts = attack.held_out
+    facts, outlook = attack.held_out, attack.outlook
     compared = {} if facts is None else {
         "held_out": facts.rate.value,
         "excess": facts.excess.value,
@@ -217,4 +248,5 @@ def _frame_row(attack: AttackFacts) -> dict[str, object]:
         "copy_rate": attack.copy_rate,
         "majority": attack.majority,
         **compared,
+        **({} if outlook is None else asdict(outlook)),
     }

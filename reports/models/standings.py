@@ -140,8 +140,9 @@ def _of(subject: str) -> tuple[Standing, ...]:
 VERDICTS, DISTANCES, PLANS, CHECKS = map(_of, ("query", "distance", "plan", "check"))
 CHANCES, ALARMS, FINDINGS, COLUMNS = map(_of, ("chance", "alarm", "finding", "column"))
 ATTACKS = _of("attack")
-# What a plan foretells of a distance.
+# What a plan foretells of a distance, and of an attack.
 OUTLOOKS = _of("outlook")
+PLANNED_ATTACKS = (Standing.TOO_LITTLE, Standing.DECIDABLE)
 
 
 # Standings of verdicts that a legend always lists, even if no verdict has them.

@@ -95,6 +95,15 @@ def risk_of_part(rows: int, copy: int) -> str:
 
 
 @sentence
+def risk_rows_unstated(copy: int, options: tuple[str, ...]) -> str:
+    """Note that a plan of a risk report takes the number of the copy's rows for those of others."""
+    return (
+        f"Where no number of rows is stated, the plan takes that of the copy, {copy:,}; state "
+        f"{listed([*map(option, options)])} where that may be published."
+    )
+
+
+@sentence
 def no_cell_fits(column: str, kind: str, table: str, cells: int, example: str, way: str) -> str:
     """Error that no cell of a column of a synthetic table fits the column's kind."""
     return (

@@ -70,6 +70,10 @@ RUNS: dict[str, tuple[list[str], Callable[[], object]]] = {
         ["plan", "copy.csv", "-q", COUNT, "--tau", "20%"],
         lambda: pqd.plan("copy.csv", COUNT, tau="20%"),
     ),
+    "risk": (
+        ["risk", "private.csv", "copy.csv", "--held-out", "others.csv", "--dry-run"],
+        lambda: pqd.risk("private.csv", "copy.csv", held_out="others.csv", dry_run=True),
+    ),
     "lint": (["lint", "copy.csv"], lambda: pqd.lint("copy.csv")),
 }
 
@@ -77,7 +81,7 @@ RUNS: dict[str, tuple[list[str], Callable[[], object]]] = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for name, step in (("private", 1), ("copy", 2)):
+    for name, step in (("private", 1), ("copy", 2), ("others", 7)):
         rows = [{"age": n * step % 90, "sex": "fm"[n % 2]} for n in range(4000)]
         pd.DataFrame(rows).to_csv(f"{name}.csv", index=False)
     Path("audit.toml").write_text(SPEC, encoding="utf-8")
@@ -94,7 +98,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         return one_pass(table, *rest, **named)
 
     def of_bytes(path: Path) -> bytes:
-        assert path.name != "private.csv", "private bytes would be read"
+        assert path.name not in {"private.csv", "others.csv"}, "private bytes would be read"
         return digest(path)
 
     def broken() -> None:
@@ -118,9 +122,7 @@ def test_no_private_row_is_read(
         charged()
     if account == "other":
         (folder / "moved").mkdir()
-        private = folder / "private.csv"
-        private.rename(folder / "moved" / "private.csv")
-        for name in ("copy.csv", "audit.toml"):
+        for name in ("private.csv", "others.csv", "copy.csv", "audit.toml"):
             (folder / name).rename(folder / "moved" / name)
     place = folder / "moved" if account == "other" else folder
     options, call = RUNS[run]

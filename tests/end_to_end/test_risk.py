@@ -16,11 +16,11 @@ from pqd.accounting.accounts import Budget
 from pqd.attacks import outcomes
 from pqd.attacks.outcomes import KINDS
 from pqd.attacks.parameters import RiskParameters
-from pqd.commands.risk import run_risk
+from pqd.commands.risk import run_risk, run_risk_plan
 from pqd.deciders import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import NothingSelectedError, ParameterError, PqdError, TableError
-from pqd.reports.models.risk import AttackFacts, RiskReport
+from pqd.reports.models.risk import AttackFacts, AttackOutlook, RiskReport
 from pqd.reports.models.standings import Standing
 from tests.support.noises import Absent
 
@@ -233,6 +233,152 @@ def test_a_declared_epsilon_bounds_each_attack() -> None:
         assert "declared to be made with epsilon 0.01" in told
         assert ("an excess beyond its own bound is established" in told) == broken
     assert attacked(LEAKED).attacks[0].held_out.bound is None  # type: ignore[union-attr]
+
+
+# Plans --------------------------------------------------------------------------------------------
+
+
+def planned(copy: pd.DataFrame = CLEAN, held_out: Any = HELD_OUT, **options: Any) -> RiskReport:
+    """Plan of a risk report, without an account."""
+    stated = RiskParameters.parse(**options)
+    return run_risk_plan(SECRET, copy, stated, held_out=held_out)
+
+
+def outlook(report: RiskReport, name: str) -> AttackOutlook:
+    told = of(report, name).outlook
+    assert told is not None
+    return told
+
+
+def test_a_plan_is_of_the_copy_and_of_what_is_stated_alone() -> None:
+    report = planned(private_rows=3_000, held_out_rows=2_500)
+    assert report.dry
+    assert report.spent == 0
+    assert report.cost.epsilon == 1
+    assert report.held_out_cost is not None
+    assert report.held_out_cost.epsilon == 1
+    assert (report.curve, report.roc, report.leaks) == ((), (), ())
+    assert {each.rate.value == each.copy_rate for each in report.attacks} == {True}
+    other = run_risk_plan(
+        SECRET * 2,
+        CLEAN,
+        RiskParameters.parse(private_rows=3_000, held_out_rows=2_500),
+        held_out=HELD_OUT[::-1] * 3,
+    )
+    assert str(other) == str(report)
+    assert other.to_json() == report.to_json()
+
+
+def test_a_plan_foretells_what_a_run_decides(clean: RiskReport) -> None:
+    """The copy, the private rows and the held-out rows are alike; there is no noise here."""
+    report = planned(private_rows=3_000, held_out_rows=2_500, tau="3%")
+    run = attacked(tau="3%")
+    sure = [each.name for each in report.attacks if each.standing is Standing.DECIDABLE]
+    assert "membership" in sure
+    assert all(of(run, name).standing is Standing.WITHIN for name in sure)
+    # Half the width of the interval is that of the run.
+    for each in report.attacks:
+        width = of(clean, each.name).rate
+        assert each.rate.high - each.rate.low == pytest.approx(width.high - width.low, rel=0.2)
+
+
+def test_a_plan_says_what_would_decide() -> None:
+    report = planned(private_rows=3_000, held_out_rows=2_500)
+    copied = outlook(report, "copied")
+    assert copied.standing is Standing.TOO_LITTLE
+    assert copied.alone
+    assert copied.needed_epsilon is not None
+    assert copied.needed_held_out_rows is not None
+    ways: tuple[dict[str, Any], ...] = (
+        {"attacks": ["copied"]},
+        {"tau": f"{100 * copied.tau_decided + 0.01:.2f}%"},
+        {"total_epsilon": copied.needed_epsilon},
+        {"held_out_rows": copied.needed_held_out_rows},
+    )
+    for more in ways:
+        again = planned(**{"private_rows": 3_000, "held_out_rows": 2_500, **more})
+        assert of(again, "copied").standing is Standing.DECIDABLE
+    # Guesses that are right half of the time are not told to one point from so few rows.
+    town = outlook(report, "inference of town")
+    assert (town.needed_epsilon, town.needed_held_out_rows, town.alone) == (None, None, False)
+    told = " ".join(str(report).split())
+    assert "No epsilon decides" in told
+    assert "--tau" in told or "tau=" in told
+    frame = report.to_frame()
+    assert list(frame["tau_decided"]) == sorted(frame["tau_decided"], reverse=True)
+    assert report.to_html().count("LOW") > 1
+
+
+def test_a_plan_without_numbers_takes_those_of_the_copy_and_says_so() -> None:
+    report = planned(CLEAN[:1_234], None)
+    assert (report.rows.value, report.held_out_rows and report.held_out_rows.value) == (1234, 1234)
+    assert report.held_out_cost is None
+    told = " ".join(str(report).split())
+    assert "takes that of the copy, 1,234; state private_rows and held_out_rows" in told
+    assert "no verdicts" in told
+    half = " ".join(str(planned(private_rows=99)).split())
+    assert "state held_out_rows where that may be published" in half
+
+
+def test_an_undecided_attack_is_told_with_what_would_decide_it(clean: RiskReport) -> None:
+    open_ = [each for each in clean.attacks if each.standing is Standing.UNDECIDED]
+    assert open_
+    assert {each.outlook is not None for each in clean.attacks} == {True, False}
+    assert all(each.outlook for each in open_)
+    most = max(each.outlook.tau_decided for each in open_ if each.outlook)
+    again = attacked(tau=f"{100 * most + 0.001:.3f}%")
+    assert {of(again, each.name).standing for each in open_} == {Standing.WITHIN}
+
+
+def test_the_command_plans_and_prices(
+    command: Command, files: dict[str, str], tmp_path: Path
+) -> None:
+    assert command("ledger", "limit", files["private"], "1.5")[0] == 0
+    given = ("risk", files["private"], files["copy"], "--held-out", files["held"], "--dry-run")
+    names = ("--dataset", "ward", "--held-out-dataset", "others")
+    code, shown, told = command(*given, "--held-out-rows", "400", "--json", str(tmp_path / "p"))
+    assert code == 0, told
+    assert "a run costs epsilon 1" in shown
+    assert "and 1 on the held-out table" in " ".join(shown.split())
+    assert json.loads((tmp_path / "p").read_text("utf-8"))["dry"] is True
+    # A limit holds for a plan, too, of each table.
+    apart = given[:3]
+    assert command(*apart, *names[:2])[0] == 0
+    code, shown, _ = command(*given, *names)
+    assert code == 0
+    assert "epsilon 0 on the private table and 1 on the held-out" in " ".join(shown.split())
+    code, _, told = command(*given, *names, "--total-epsilon", "1.4")
+    assert code == 4
+    assert "0.5" in told
+    code, _, told = command(*given, *names, "--total-epsilon", "1.6")
+    assert code == 4
+
+
+@pytest.mark.parametrize("rows", ["0", "1.5", "many"])
+def test_a_number_of_rows_is_a_whole_number(
+    rows: str, command: Command, files: dict[str, str]
+) -> None:
+    given = ("risk", files["private"], files["copy"], "--dry-run")
+    for name in ("--private-rows", "--held-out-rows"):
+        code, _, told = command(*given, name, rows)
+        assert code == 2
+        assert name in told
+
+
+def test_options_of_a_plan_are_refused_in_a_run(command: Command, files: dict[str, str]) -> None:
+    given = ("risk", files["private"], files["copy"])
+    for name in ("--private-rows", "--held-out-rows"):
+        code, _, told = command(*given, name, "400")
+        assert code == 2
+        assert f"{name} is 400; it is for a plan" in " ".join(told.split())
+    with pytest.raises(ParameterError, match="private_rows is 9; it is for a plan"):
+        pqd.risk(SECRET, CLEAN, private_rows=9)
+    apart = (*given, "--held-out", files["held"], "--check", "--dry-run")
+    code, _, told = command(*apart)
+    assert code == 2
+    assert "--check needs verdicts" in told
+    code, _, told = command("ledger", "show", files["private"])
+    assert "epsilon 1" not in told
 
 
 # Refusals -----------------------------------------------------------------------------------------

@@ -186,6 +186,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "risk-failed": (risk_reports.FAILED, MAIN),
     "risk-declared": (risk_reports.DECLARED, MAIN),
     "risk-simulated": (risk_reports.SIMULATED, MAIN),
+    "risk-plan": (risk_reports.PLAN, ALL),
+    "risk-plan-alone": (risk_reports.PLAN_ALONE, MAIN),
     "risk-replayed": (risk_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
 }
 # Words of the document of each kind that has one: all formats show these.

@@ -8,6 +8,7 @@ import pytest
 
 from pqd.deciders import SimulatedNoise
 from pqd.deciders.risk.excess import Excess
+from pqd.deciders.risk.forecast import ExcessForecast
 from pqd.deciders.risk.successes import Successes, law_of, release_successes
 
 ALPHA, RUNS, ATTACKS = 0.05, 150, 10
@@ -98,3 +99,26 @@ def test_one_row_in_a_hundred_copied_as_it_is_is_found() -> None:
     pairs = releases((20_000, 0.0003), (5_000, 0.0003), planted=200, runs=100)
     p_values = [found(*pair).p_more(0.0) for pair in pairs]
     assert sum(each <= ALPHA / 7 for each in p_values) >= 99
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "rate", "epsilon"),
+    [(4_500, 1_500, 0.01, "1"), (20_000, 5_000, 0.7, "1"), (2_000, 2_000, 0.0, "0.5")],
+)
+def test_nine_runs_of_ten_decide_as_is_forecast(
+    own: int, others: int, rate: float, epsilon: str
+) -> None:
+    forecast = ExcessForecast(
+        rate=rate,
+        rows=own,
+        held_out_rows=others,
+        numbers=ATTACKS,
+        alpha=Fraction(1, 20),
+    )
+    tau = forecast.tau_decided(epsilon)
+    pairs = releases((own, rate), (others, rate), epsilon=Fraction(epsilon))
+    decided = sum(found(*pair).verdict(tau).p_value <= ALPHA for pair in pairs) / RUNS
+    # Two and a half deviations of 150 runs to either side.
+    assert 0.84 <= decided <= 0.96
+    few = sum(found(*pair).verdict(0.8 * tau).p_value <= ALPHA for pair in pairs) / RUNS
+    assert few < 0.84

@@ -12,6 +12,7 @@ from pqd.reports.models.profile import LeftOut
 from pqd.reports.models.risk import (
     AttackFacts,
     AttackId,
+    AttackOutlook,
     CurvePoint,
     ExcessFacts,
     RiskReport,
@@ -49,6 +50,7 @@ def attack(  # noqa: PLR0913, PLR0917 - the facts of one attack
     leak: float,
     column: str = "",
     majority: float | None = None,
+    outlook: AttackOutlook | None = None,
 ) -> AttackFacts:
     """Attack whose excess has an interval of ``half`` to both sides."""
     excess = Figure(rate - other, rate - other - half, rate - other + half)
@@ -70,18 +72,37 @@ def attack(  # noqa: PLR0913, PLR0917 - the facts of one attack
             leaks=leak <= ALPHA,
             at_once=leak <= ALPHA / 6,
         ),
+        outlook=outlook,
     )
 
 
+def outlook(
+    tau_decided: float, epsilon: float | None, rows: int | None, *, alone: bool = False
+) -> AttackOutlook:
+    return AttackOutlook(
+        tau=0.01,
+        tau_decided=tau_decided,
+        needed_epsilon=epsilon,
+        needed_held_out_rows=rows,
+        alone=alone,
+    )
+
+
+NOTHING = outlook(0.0221, None, None)
+# fmt: off
 ATTACKS = (
     attack("copied", 0.0312, 0.0004, 0.0052, "no", 0.0002, 0.0002),
-    attack("near", 0.0231, 0.0104, 0.0061, "no", 0.21, 0.0002),
-    attack("membership", 0.0201, 0.0098, 0.0031, "no", 0.44, 0.0002),
-    attack("inference", 0.7122, 0.7034, 0.0153, "yes", 0.44, 0.13, "relationship", 0.4055),
-    attack("linkability", 0.1379, 0.132, 0.0122, "yes", 0.26, 0.17),
+    attack("near", 0.0231, 0.0104, 0.0061, "no", 0.21, 0.0002, "", None, outlook(0.0181, 4, 9_200)),
+    attack(
+        "membership", 0.0201, 0.0098, 0.0031, "no", 0.44, 0.0002, "", None,
+        outlook(0.0131, 61.5, 412_000, alone=True),
+    ),
+    attack("inference", 0.7122, 0.7034, 0.0153, "yes", 0.44, 0.13, "relationship", 0.4055, NOTHING),
+    attack("linkability", 0.1379, 0.132, 0.0122, "yes", 0.26, 0.17, "", None, NOTHING),
     attack("inference", 0.8312, 0.8309, 0.009, "yes", 0.018, 0.48, "income", 0.7611),
     attack("singling-out", 0.0424, 0.0484, 0.009, "yes", 0.0004, 0.96),
 )
+# fmt: on
 CURVE = (
     CurvePoint(
         distance=0.0012, copy=0.01, private=figure(0.0231, 0.0006), held_out=figure(0.0104, 0.002)
@@ -138,7 +159,7 @@ RISK = RiskReport(
 ALONE = replace(
     RISK,
     held_out=None,
-    attacks=tuple(replace(each, held_out=None) for each in ATTACKS),
+    attacks=tuple(replace(each, held_out=None, outlook=None) for each in ATTACKS),
     curve=tuple(replace(each, held_out=None) for each in CURVE),
     roc=tuple(replace(each, held_out=None, advantage=None) for each in ROC),
     held_out_rows=None,
@@ -180,5 +201,33 @@ DECLARED = replace(
         for n, each in enumerate(ATTACKS[:4])
     ),
     left_out=(),
+    notes=(),
+)
+
+PLANNED = (
+    replace(ATTACKS[3], outlook=outlook(0.0244, None, None)),
+    replace(ATTACKS[1], outlook=outlook(0.0121, 1.87, 6_340, alone=True)),
+    replace(ATTACKS[0], outlook=outlook(0.0078, 1.0, 5_000, alone=True)),
+)
+PLAN = replace(
+    RISK,
+    attacks=tuple(
+        replace(each, rate=figure(each.copy_rate, 0.0006), held_out=None) for each in PLANNED
+    ),
+    curve=(),
+    roc=(),
+    rows=Figure(20_000.0, 20_000.0, 20_000.0),
+    held_out_rows=Figure(5_000.0, 5_000.0, 5_000.0),
+    left_out=(),
+    notes=(note("risk-rows-unstated", copy=20_000, options=("--private-rows",)),),
+    dry=True,
+)
+# A plan of a run without held-out rows, at an epsilon that decides nothing.
+PLAN_ALONE = replace(
+    PLAN,
+    held_out=None,
+    held_out_cost=None,
+    attacks=PLAN.attacks[:2],
+    cost=Cost(Fraction(1)),
     notes=(),
 )

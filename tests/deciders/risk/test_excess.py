@@ -118,6 +118,15 @@ def test_every_release_has_a_p_value(tolerance: float, numbers: tuple[int, int])
     assert all(math.isfinite(end) and -1 <= end <= 1 for end in found.estimate)
 
 
+@pytest.mark.parametrize("rates", [(0, 0), (1000, 1000), (0, 1000)])
+def test_without_any_error_an_interval_still_ends(rates: tuple[int, int]) -> None:
+    """Here the noise is 0 and so is the deviation of both rates: nothing gives the step."""
+    found = excess((1000, rates[0]), (1000, rates[1]), EXACT)
+    value, low, high = found.estimate
+    assert low <= value <= high
+    assert high - low < 0.05
+
+
 @pytest.mark.parametrize("alpha", [0, 1, "x"])
 def test_alpha_is_a_probability(alpha: float) -> None:
     with pytest.raises(ParameterError, match="alpha"):

@@ -41,6 +41,7 @@ EXAMPLES = (
     note("kinds-of-copy", table="copy.csv", kinds=(("pay", "number"), ("last day", "time"))),
     note("coarse-cells", copy="tree", columns=("age", "job")),
     note("risk-of-part", rows=50_000, copy=120_000),
+    note("risk-rows-unstated", copy=4_500, options=("--private-rows", "--held-out-rows")),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
     note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
     note("cells-missing", table="copy.csv", cells=(("NA", 1200), ("-", 3))),
