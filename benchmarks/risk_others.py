@@ -1,11 +1,12 @@
-"""Copies of Adult of different kinds, and what Anonymeter says of their risk.
+"""Copies of Adult of different kinds, and what Anonymeter and SDMetrics say of their risk.
 
     python benchmarks/risk_others.py make DATA FOLDER [--seeds 1]
-    python benchmarks/risk_others.py score FOLDER > risk-others.json
+    python benchmarks/risk_others.py score FOLDER Anonymeter > anonymeter.json
+    python benchmarks/risk_others.py score FOLDER SDMetrics > sdmetrics.json
 
-Both commands need an environment of their own, since no tool is among pqd's dependencies:
+All commands need an environment of their own, since no tool is among pqd's dependencies:
 
-    pip install anonymeter==1.1.0 DataSynthesizer==0.1.13 pyarrow
+    pip install anonymeter==1.1.0 sdmetrics==0.32.0 DataSynthesizer==0.1.13 pyarrow
 
 ``make`` draws private rows, held-out rows and other rows of the same law for each seed, and makes
 copies of the private rows.  ``score`` measures some of those of the first seed; it reads the
@@ -30,6 +31,8 @@ SEED, ROWS = 44, 15_000
 SECRETS = ("income", "occupation", "marital-status")
 # Targets of Anonymeter's attacks by nearest rows, and its guesses of predicates.
 TARGETS, GUESSES = 500, 100
+# Rows of the copy whose distances SDMetrics takes, and the real rows whose secret it guesses.
+MEASURED, GUESSED, SECRET = 250, 1000, "income"
 # Most parents of a column in a network, and the values that make a column one of texts.
 DEGREE, FEW = 1, 20
 
@@ -163,8 +166,11 @@ def make(data: Path, folder: Path, seeds: int) -> None:
             print(f"{seed} {name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
 
 
-# Copies that are scored.
-SCORED = ("trees, leaves of 1",)
+# Copies that are scored, by tool.
+SCORED = {
+    "Anonymeter": ("trees, leaves of 1",),
+    "SDMetrics": ("other rows", "trees, leaves of 50", "trees, leaves of 1"),
+}
 
 
 def copies(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -221,16 +227,85 @@ def anonymeter(
         }
 
 
-def score(folder: Path) -> dict[str, Any]:
-    """Rates and risks of some copies of the first seed."""
+def sdmetrics(
+    private: pd.DataFrame, held_out: pd.DataFrame, copy: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """Yield scores of SDMetrics, with the two numbers of which each is made.
+
+    Distances are of some rows of the copy to all real rows, or, as the tool itself samples, to as
+    many real rows.  ``control`` is the score of guesses of held-out rows, in the place of private
+    rows.
+    """
+    tools = importlib.import_module("sdmetrics.single_table.privacy")
+    numbers = [name for name in private if private[name].dtype != object]
+    columns = {
+        name: {"sdtype": "numerical" if name in numbers else "categorical"} for name in private
+    }
+    known = {"metadata": {"tables": {"t": {"columns": columns}}}, "table_name": "t"}
+    few = copy.sample(MEASURED, random_state=SEED)
+
+    def overfitting(new: pd.DataFrame, **options: int) -> dict[str, Any]:
+        found = tools.DCROverfittingProtection.compute_breakdown(
+            private, new, held_out, **known, **options
+        )
+        shares = found["synthetic_data_percentages"]
+        return {
+            "score": found["score"], "first": shares["closer_to_training"],
+            "second": shares["closer_to_holdout"],
+        }  # fmt: skip
+
+    def baseline() -> dict[str, Any]:
+        found = tools.DCRBaselineProtection.compute_breakdown(private, few, **known)
+        medians = found["median_DCR_to_real_data"]
+        return {
+            "score": found["score"], "first": medians["synthetic_data"],
+            "second": medians["random_data_baseline"],
+        }  # fmt: skip
+
+    def disclosure(real: pd.DataFrame) -> dict[str, Any]:
+        found = tools.DisclosureProtection.compute_breakdown(
+            real.iloc[:GUESSED], copy,
+            known_column_names=[name for name in private if name != SECRET],
+            sensitive_column_names=[SECRET], continuous_column_names=numbers,
+        )  # fmt: skip
+        return {
+            "score": found["score"], "first": found["cap_protection"],
+            "second": found["baseline_protection"],
+        }  # fmt: skip
+
+    runs: dict[str, list[Callable[[], dict[str, Any]]]] = {
+        "DCR overfitting protection": [lambda: overfitting(few)],
+        "DCR overfitting protection, subsampled": [
+            lambda: overfitting(copy, num_rows_subsample=MEASURED)
+        ],
+        "DCR baseline protection": [baseline],
+        f"disclosure protection of {SECRET}": [
+            lambda: disclosure(private),
+            lambda: disclosure(held_out),
+        ],
+    }
+    for name, tried in runs.items():
+        np.random.seed(SEED)  # noqa: NPY002 - the tool samples with this generator
+        began = time.perf_counter()
+        found, *control = [run() for run in tried]
+        found["control"] = control[0]["score"] if control else None
+        print(f"{name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
+        yield {"attack": name, **found}
+
+
+TOOLS = {"Anonymeter": anonymeter, "SDMetrics": sdmetrics}
+
+
+def score(folder: Path, tool: str) -> dict[str, Any]:
+    """Rates and risks, or scores, of some copies of the first seed."""
     own = folder / "0"
     private, held_out = (
         pd.read_parquet(own / f"{name}.parquet") for name in ("private", "held-out")
     )
     return {
-        name: list(anonymeter(private, held_out, pd.read_parquet(path)))
+        name: list(TOOLS[tool](private, held_out, pd.read_parquet(path)))
         for name, path in copies(own)
-        if name in SCORED
+        if name in SCORED[tool]
     }
 
 
@@ -245,11 +320,12 @@ def main() -> None:
     made.add_argument("--seeds", type=int, default=1)
     scored = commands.add_parser("score")
     scored.add_argument("folder", type=Path)
+    scored.add_argument("tool", choices=TOOLS)
     given = parser.parse_args()
     if given.command == "make":
         make(given.data, given.folder, given.seeds)
     else:
-        print(json.dumps(score(given.folder), indent=1))
+        print(json.dumps(score(given.folder, given.tool), indent=1))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Risk: false alarms, power and widths of its verdicts, copies of many kinds, Anonymeter, time."""
+"""Risk: false alarms, power and widths, copies of many kinds, trees, other tools, time."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,13 @@ from benchmarks.experiments.drawing import Series, dots, from_zero, mark
 from benchmarks.experiments.record import Study, Topic, claim, number, per_cent
 from benchmarks.paper.pictures import INK, LINES, MARKS, STYLES, legend, panels
 from benchmarks.paper.record import Claim
+from benchmarks.risk_copies import TREES
 from benchmarks.risk_splits import ANY, COLUMNS, LEVEL
 
 # What is below this excess is drawn on a linear scale.
 _LINEAR = 1.0
-# Its name stands lower, since another one would stand upon it.
-_LOWER = "training rows, 4 cells changed"
+# Their names stand lower, since other names would stand upon them.
+_LOWER = ("training rows, 4 cells changed", "Gaussian copula")
 
 
 def draw_clean(frame: pd.DataFrame) -> Figure:
@@ -200,8 +201,14 @@ def claims_widths(frame: pd.DataFrame) -> Iterator[Claim]:
     )
 
 
+def of_nearest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Attacks of a usual report, in which the nearest row guesses."""
+    return frame[~frame["attack"].str.startswith(TREES)]
+
+
 def worst(frame: pd.DataFrame) -> pd.DataFrame:
     """Attack with the largest excess, of each copy."""
+    frame = of_nearest(frame)
     return frame.loc[frame.groupby("copy", sort=False)["excess"].idxmax()].set_index("copy")
 
 
@@ -215,7 +222,7 @@ def draw_copies(frame: pd.DataFrame) -> Figure:
             x, y, xerr=100 * row["quality_error"], yerr=100 * row["excess_error"],
             fmt=MARKS[place % len(MARKS)], color=LINES[place % len(LINES)], elinewidth=1,
         )  # fmt: skip
-        right, down = x > 70, 10 if name == _LOWER else 0
+        right, down = x > 70, 10 if name in _LOWER else 0
         axis.annotate(
             str(name), (x, y), xytext=(-7 if right else 7, -down), textcoords="offset points",
             va="center", ha="right" if right else "left", color=INK["text"],
@@ -230,6 +237,7 @@ def draw_copies(frame: pd.DataFrame) -> Figure:
 
 def shown_copies(frame: pd.DataFrame) -> pd.DataFrame:
     """Table of copies: quality, excess of each attack in points, what one release establishes."""
+    frame = of_nearest(frame)
     attacks = list(dict.fromkeys(frame["attack"]))
     lines = []
     for name, part in frame.groupby("copy", sort=False):
@@ -238,10 +246,14 @@ def shown_copies(frame: pd.DataFrame) -> pd.DataFrame:
         line["quality"] = f"{100 * rows['quality'].iloc[0]:.1f} %"
         for attack in attacks:
             value, error = (100 * float(rows[key][attack]) for key in ("excess", "excess_error"))
-            line[attack] = f"{round(value, 1) + 0:.1f}" + (f" +- {error:.1f}" if error else "")
+            line[attack] = _points(value, error)
         line["NO of an attack, epsilon 1"] = per_cent(rows["no"].max(), 0)
         lines.append(line)
     return pd.DataFrame(lines)
+
+
+def _points(value: float, error: float) -> str:
+    return f"{round(value, 1) + 0:.1f}" + (f" +- {error:.1f}" if error else "")
 
 
 def claims_copies(frame: pd.DataFrame) -> Iterator[Claim]:
@@ -264,7 +276,7 @@ def claims_copies(frame: pd.DataFrame) -> Iterator[Claim]:
         "points",
         holds=bool(abs(quality[order[2]] - quality[order[0]]) < 0.01),
     )
-    rows = frame[frame["copy"] == "training rows"]
+    rows = of_nearest(frame[frame["copy"] == "training rows"])
     least = rows["leak"].min()
     yield claim(
         "the training rows are found by every attack in every release at epsilon 1",
@@ -273,15 +285,116 @@ def claims_copies(frame: pd.DataFrame) -> Iterator[Claim]:
     )
 
 
-def shown_others(frame: pd.DataFrame) -> pd.DataFrame:
-    """Table of the rates of another tool beside ours."""
+def learners(frame: pd.DataFrame) -> pd.DataFrame:
+    """Guesses of trees with those of the nearest row beside them, for each copy and secret."""
+    guesses = frame[frame["attack"].str.startswith(("inference", TREES))].copy()
+    guesses["secret"] = guesses["attack"].str.partition(" ")[2]
+    trees = guesses[guesses["attack"].str.startswith(TREES)]
+    nearest = guesses[guesses["attack"].str.startswith("inference")]
+    return trees.merge(nearest, on=["copy", "secret", "seeds"], suffixes=("", "_nearest"))
+
+
+def shown_trees(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of the guesses of both learners: rates in per cent, excesses in points."""
+    own = learners(frame)
+    table = pd.DataFrame({"copy": own["copy"], "secret": own["secret"]})
+    for name, end in (("nearest row", "_nearest"), ("trees", "")):
+        table[f"{name}: private, held-out"] = _both(own[f"private{end}"], own[f"held_out{end}"])
+        pairs = zip(own[f"excess{end}"], own[f"excess_error{end}"], strict=True)
+        table[f"{name}: excess"] = [_points(100 * value, 100 * error) for value, error in pairs]
+    return table
+
+
+def claims_trees(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on trees beside the nearest row."""
+    own = learners(frame)
+    error = (own["excess_error"] ** 2 + own["excess_error_nearest"] ** 2) ** 0.5
+    more = own[own["excess"] - own["excess_nearest"] > 2 * error]
+    names = "".join(
+        f"; {name}: {secret}" for name, secret in zip(more["copy"], more["secret"], strict=True)
+    )
+    yield claim(
+        "trees gain more from the private rows than the nearest row does",
+        f"by more than two standard errors for {len(more)} of {len(own)} guesses{names}",
+        holds=len(more) > len(own) / 2,
+        why="trees learn what many rows share, and the nearest row repeats a single one",
+    )
+    better = own[own["held_out"] > own["held_out_nearest"]]
+    yield claim(
+        "trees guess better where nothing leaks: on held-out rows",
+        f"for {len(better)} of {len(own)} guesses, on average "
+        f"{100 * (own['held_out'] - own['held_out_nearest']).mean():.1f} points better",
+        holds=len(better) > 0.9 * len(own),
+    )
+
+
+def shown_sdmetrics(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of the scores of SDMetrics, and of what they are made of, beside our rates."""
     return pd.DataFrame(
         {
             "copy": frame["copy"],
-            "metric": frame["tool"] + ": " + frame["metric"],
+            "metric": frame["metric"],
+            "its two numbers": [
+                f"{one:.3f}, {other:.3f}"
+                for one, other in zip(frame["first"], frame["second"], strict=True)
+            ],
+            "its score": frame["score"].map("{:.3f}".format),
+            "score of held-out rows": ["" if pd.isna(e) else f"{e:.3f}" for e in frame["control"]],
+            "our attack": frame["attack"],
+            "private, held-out": _both(frame["pqd_private"], frame["pqd_held_out"]),
+        }
+    )
+
+
+def claims_sdmetrics(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on the scores of SDMetrics."""
+    whole, part = (
+        frame[frame["metric"] == f"DCR overfitting protection{end}"].set_index("copy")
+        for end in ("", ", subsampled")
+    )
+    leaky, fine, other = "trees, leaves of 1", "trees, leaves of 50", "other rows"
+    full = {name: number(whole, name, "score") for name in (leaky, fine, other)}
+    sampled = {name: number(part, name, "score") for name in (leaky, fine, other)}
+    yield claim(
+        "its protection from overfitting tells a copy with copied rows from other rows",
+        f"{full[leaky]:.2f} of {leaky}, {full[other]:.2f} of other rows",
+        holds=full[leaky] < 0.9 <= full[other],
+    )
+    yield claim(
+        "it does so with the sampling of the tool itself",
+        f"{sampled[leaky]:.2f} of {leaky}, {sampled[other]:.2f} of other rows",
+        holds=sampled[leaky] < 0.9 <= sampled[other],
+        why="the row from which a row was copied is seldom in the sample, too",
+    )
+    yield claim(
+        "it tells leaves of 50, whose excess is up to 3 points, from other rows",
+        f"{full[fine]:.2f} of {fine}, {full[other]:.2f} of other rows",
+        holds=full[fine] < 0.9 <= full[other],
+        why="a share of 0.55 of 250 rows is within two errors of a half",
+    )
+    own = frame[frame["metric"].str.startswith("disclosure") & (frame["copy"] == other)]
+    scores = list(zip(own["metric"], own["score"], own["control"], strict=True))
+    yield claim(
+        "its protection from disclosure is high where nothing is disclosed",
+        "; ".join(
+            f"{name.rpartition(' ')[2]}: {score:.2f} of other rows, {control:.2f} with held-out "
+            "rows in the place of private ones"
+            for name, score, control in scores
+        ),
+        holds=all(score > 0.9 for _, score, _ in scores),
+        why="its baseline is a guess among all values alike, and a good copy lets everybody guess",
+    )
+
+
+def shown_anonymeter(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table of the rates of Anonymeter beside ours."""
+    return pd.DataFrame(
+        {
+            "copy": frame["copy"],
+            "metric": frame["metric"],
             "theirs, private and held-out": _both(frame["private"], frame["held_out"]),
             "ours": _both(frame["pqd_private"], frame["pqd_held_out"]),
-            "their score": ["" if pd.isna(each) else f"{each:.3f}" for each in frame["score"]],
+            "their score": ["" if pd.isna(each) else f"{each:.3f}" for each in frame["risk"]],
         }
     )
 
@@ -293,9 +406,9 @@ def _both(first: pd.Series, second: pd.Series) -> list[str]:
     ]
 
 
-def claims_others(frame: pd.DataFrame) -> Iterator[Claim]:
-    """Claims on another tool."""
-    guesses = frame[(frame["tool"] == "Anonymeter") & frame["metric"].str.startswith("inference")]
+def claims_anonymeter(frame: pd.DataFrame) -> Iterator[Claim]:
+    """Claims on Anonymeter."""
+    guesses = frame[frame["metric"].str.startswith("inference")]
     theirs, ours = (
         guesses["private"] - guesses["held_out"],
         (guesses["pqd_private"] - guesses["pqd_held_out"]),
@@ -347,6 +460,14 @@ def claims_time(frame: pd.DataFrame) -> Iterator[Claim]:
         "others used the cores, too)",
         holds=bool(own["cpu_seconds"] <= 120 and own["peak_mb"] <= 2000),
     )
+    rows, sizes = int(frame["rows"].max()), frame.set_index("rows")
+    seconds, peak = (number(sizes, rows, name) for name in ("cpu_seconds", "peak_mb"))
+    times = seconds / number(sizes, 50_000, "cpu_seconds")
+    yield claim(
+        "time grows with the private rows alone",
+        f"{rows:,} rows take {times:.1f} times the CPU of 50,000, {peak:.0f} MB",
+        holds=times <= 1.25 * rows / 50_000 and peak <= 2000,
+    )
 
 
 RISK = Topic(
@@ -394,23 +515,47 @@ RISK = Topic(
             draw_copies,
             claims_copies,
             command=(
-                "python benchmarks/risk_others.py make DATA FOLDER    # its own environment\n"
-                "python -m benchmarks.risk_copies FOLDER --csv docs/experiments"
+                "python benchmarks/risk_others.py make DATA FOLDER --seeds 3  # its environment\n"
+                "python -m benchmarks.risk_copies FOLDER --out copies.jsonl --csv docs/experiments"
             ),
             shown=shown_copies,
         ),
         Study(
+            "trees",
+            "Guesses of trees beside those of the nearest row",
+            ("risk-copies",),
+            None,
+            claims_trees,
+            command=(
+                "python -m benchmarks.risk_copies FOLDER --out copies.jsonl --csv docs/experiments"
+            ),
+            shown=shown_trees,
+        ),
+        Study(
             "Anonymeter",
             "Rates of Anonymeter beside ours",
-            ("risk-others",),
+            ("risk-anonymeter",),
             None,
-            claims_others,
+            claims_anonymeter,
             command=(
-                "python benchmarks/risk_others.py score FOLDER > risk-others.json\n"
-                "python -m benchmarks.risk_copies FOLDER --others risk-others.json "
-                "--csv docs/experiments"
+                "python benchmarks/risk_others.py score FOLDER Anonymeter > anonymeter.json\n"
+                "python -m benchmarks.risk_copies FOLDER --out copies.jsonl "
+                "--anonymeter anonymeter.json --csv docs/experiments"
             ),
-            shown=shown_others,
+            shown=shown_anonymeter,
+        ),
+        Study(
+            "SDMetrics",
+            "Scores of SDMetrics beside ours",
+            ("risk-sdmetrics",),
+            None,
+            claims_sdmetrics,
+            command=(
+                "python benchmarks/risk_others.py score FOLDER SDMetrics > sdmetrics.json\n"
+                "python -m benchmarks.risk_copies FOLDER --out copies.jsonl "
+                "--sdmetrics sdmetrics.json --csv docs/experiments"
+            ),
+            shown=shown_sdmetrics,
         ),
         Study(
             "time",
