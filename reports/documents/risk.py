@@ -252,6 +252,8 @@ def _points(report: RiskReport) -> str:
 def _body(report: RiskReport) -> Iterator[Block]:
     table = _plan_table(report) if report.dry else _table(report)
     yield Section(title="Attacks", blocks=[table], brief=False)
+    if report.model and _guesses(report):
+        yield Lines(lines([f"Secrets are guessed {_learner(report)}."]))
     yield Lines(lines(_plan_sentences(report) if report.dry else _sentences(report)))
     if step := _step(report):
         # A terminal shows the step in its last lines.
