@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pqd.attacks.outcomes import KINDS, MOST_SECRETS
@@ -148,6 +148,13 @@ class RiskParameters:
                     f"{option(name)} is {rows:,}; it is for a plan, and a run counts the rows "
                     f"itself, with noise; add {option('--dry-run')}, or leave it out"
                 )
+
+    @classmethod
+    def usual(cls, request: ProfileRequest, alpha: Fraction) -> RiskParameters:
+        """Usual attacks at the usual tolerance, on the columns of another report."""
+        usual = cls.parse()
+        columns = replace(usual.request, columns=request.columns, facts=request.facts)
+        return replace(usual, request=columns, alpha=alpha)
 
     def warnings(self) -> Iterator[Note]:
         """Yield warnings of parameters that are allowed, but are often a mistake."""

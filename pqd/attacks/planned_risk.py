@@ -7,7 +7,8 @@ so does the held-out table, in an account of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote
@@ -23,6 +24,7 @@ from pqd.attacks.figures import (
 )
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.parameters import RiskParameters
+from pqd.deciders.exact import Number
 from pqd.deciders.note import note
 from pqd.deciders.options import option, with_option
 from pqd.engine.scan_plan import PrivacyUnit
@@ -34,11 +36,13 @@ from pqd.errors import ParameterError, TableError
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress
 from pqd.reports.models.figure import Figure
+from pqd.reports.models.profile import BudgetPart
 from pqd.reports.models.risk import AttackFacts, RiskReport
 from pqd.run.costs import cost_of, dry_notes
 from pqd.run.execution import Outputs, measure, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import fold_case
+from pqd.stated.budgets import total_budget
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -61,6 +65,51 @@ class HeldOut:
     def existing(self) -> Accountant | None:
         """The accountant, if its ledger exists: a dry run makes none."""
         return self.accountant if self.accountant and self.accountant.exists() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskRequest:
+    """Attacks that a profile or a ranking tries too, and the held-out table as it is given.
+
+    ``total_epsilon`` is their budget on each private table.  ``accountant`` keeps the account of
+    the held-out table; None keeps no account.
+    """
+
+    total_epsilon: Fraction
+    held_out: object | None = None
+    accountant: Accountant | None = None
+
+
+def risk_request(
+    epsilon: Number | None,
+    *,
+    held_out: object | None = None,
+    held_out_dataset: str | None = None,
+    accountant: Accountant | None = None,
+) -> RiskRequest | None:
+    """Request of attacks, at a budget of their own; None if no ``epsilon`` is stated.
+
+    Raises
+    ------
+    ParameterError
+        For held-out rows without a budget, a data set without a table, or a budget that is none.
+    """
+    if epsilon is None:
+        given = {"--held-out": held_out, "--held-out-dataset": held_out_dataset}
+        for name in (name for name, value in given.items() if value is not None):
+            raise ParameterError(
+                f"{option(name)} is for attacks, and no budget of attacks is stated; state "
+                f"{option('--risk 1')} too, or leave {option(name)} out"
+            )
+        return None
+    if held_out is None and held_out_dataset is not None:
+        raise ParameterError(
+            f"{option('--held-out-dataset')} names the data set of a held-out table, and there is "
+            f"none; give {option('--held-out TABLE')} too, or leave it out"
+        )
+    with with_option("--risk", "--total-epsilon"):
+        total = total_budget(epsilon)
+    return RiskRequest(total_epsilon=total, held_out=held_out, accountant=accountant)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -111,6 +160,21 @@ def open_held_out(given: object, accountant: Accountant | None, private: Table) 
     return HeldOut(table, accountant)
 
 
+def open_both(
+    private: object, request: RiskRequest | None, *synthetic: object, dry: bool = False
+) -> tuple[Table, HeldOut | None]:
+    """Private table, and the held-out table if there is one, opened; if ``dry``, names are read.
+
+    The errors are those of ``refuse_spark``, if attacks are asked for, and of ``open_held_out``.
+    """
+    if request:
+        refuse_spark(private, request.held_out, *synthetic)
+    own = dry_table(private) if dry else open_table(private, "private")
+    if request is None or request.held_out is None:
+        return own, None
+    return own, open_held_out(request.held_out, request.accountant, own)
+
+
 def plan_risk(
     tables: SyntheticTables,
     parameters: RiskParameters,
@@ -141,6 +205,34 @@ def plan_risk(
     )
 
 
+def plan_risks(
+    tables: SyntheticTables,
+    total_epsilon: Fraction,
+    usual: RiskParameters,
+    unit: PrivacyUnit | None,
+    held_out: HeldOut | None,
+    copy_epsilons: Sequence[Fraction | None],
+) -> list[PlannedRisk]:
+    """Plans of the ``usual`` attacks on each copy of ``tables``; the copies share the budget.
+
+    The noise of a cube grows with the number of released numbers, so one release of the attacks on
+    all K copies would have the same noise as K releases, each at 1 / K of the budget.
+    ``copy_epsilons`` has for each copy the epsilon with which it was made, if that is stated.
+
+    The errors are those of ``plan_risk``.
+    """
+    share = total_epsilon / len(tables.copies)
+    return [
+        plan_risk(
+            tables.of_copy(place),
+            replace(usual, total_epsilon=share, copy_epsilon=epsilon),
+            unit,
+            held_out,
+        )
+        for place, epsilon in enumerate(copy_epsilons)
+    ]
+
+
 def _held_out_set(
     bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables, table: Table
 ) -> MeasurementSet:
@@ -162,6 +254,22 @@ def _held_out_set(
         )
     return MeasurementSet(
         tables.engine, table, own.schema, own.unit, own.measurements, (), own.copies
+    )
+
+
+def risk_parts(risks: Sequence[PlannedRisk]) -> tuple[BudgetPart, ...]:
+    """Part of the budget of a private table that all attacks have; none without attacks."""
+    if not risks:
+        return ()
+    law = risks[0].measurement.law
+    return (
+        BudgetPart(
+            part="attacks",
+            epsilon=sum((each.measurement.cost for each in risks), Fraction(0)),
+            numbers=sum(each.measurement.law.numbers for each in risks),
+            scale=law.deviation,
+            noise="cube",
+        ),
     )
 
 

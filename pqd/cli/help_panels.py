@@ -26,6 +26,7 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "Price": (
         *("epsilon", "total_epsilon", "sharing", "sure", "at_most", "gate", "names", "delta"),
         *(
+            "risk",
             "reference_epsilon",
             "dry_run",
             "anyway",
@@ -56,7 +57,7 @@ USUAL = frozenset(
             "all",
             "explain",
         ),
-        *("held_out", "secret", "known"),
+        *("risk", "held_out", "secret", "known"),
         *("help", "help_all"),
     }
 )

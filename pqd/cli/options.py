@@ -22,6 +22,7 @@ from pqd.threads import stated_threads
 
 if TYPE_CHECKING:
     from pqd.accounting.accountant import Accountant
+    from pqd.attacks.planned_risk import RiskRequest
     from pqd.engine.scan_plan import PrivacyUnit
     from pqd.parameters import Criteria
     from pqd.sql.query import Query
@@ -99,6 +100,22 @@ NamesOption = Annotated[
         metavar="EPSILON",
         help="Name the worst condition if the gate does not pass, for this epsilon, spent only "
         "then.",
+    ),
+]
+HeldOut = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Rows of the same population, of other persons, that the generator never saw; "
+        "private too, with an account of its own. Without them attacks have no verdicts.",
+    ),
+]
+HeldOutDataset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Data set of which the held-out table is a version, as --dataset is that of the "
+        "private table; needed where the ledger has a limit and does not know the table.",
     ),
 ]
 _THREADS = "threads"
@@ -474,6 +491,46 @@ class LedgerOptions:
             replaying=replaying,
             row_is_person=row_is_person,
             dataset=self.dataset,
+        )
+
+
+@option_group
+class AttackOptions:
+    """Attacks that a profile or a ranking tries too, with a budget of their own."""
+
+    risk: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON",
+            help="Also say whether the copy gives anybody away, by the attacks of pqd risk, for "
+            "this epsilon beside --total-epsilon; several copies share it.",
+        ),
+    ] = None
+    held_out: HeldOut = None
+    held_out_dataset: HeldOutDataset = None
+
+    def read(
+        self,
+        formats: TextFormats,
+        ledger: LedgerOptions,
+        *,
+        replaying: bool,
+        row_is_person: bool,
+    ) -> RiskRequest | None:
+        """Request of attacks; None if none is stated."""
+        from pqd.attacks.planned_risk import risk_request
+
+        accountant = None
+        if self.held_out is not None:
+            apart = replace(ledger, dataset=self.held_out_dataset)
+            accountant = apart.accountant(
+                self.held_out, replaying=replaying, row_is_person=row_is_person
+            )
+        return risk_request(
+            self.risk,
+            held_out=formats.table(self.held_out, "private"),
+            held_out_dataset=self.held_out_dataset,
+            accountant=accountant,
         )
 
 

@@ -9,7 +9,14 @@ import typer
 from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
-from pqd.cli.options import ColumnOptions, LedgerOptions, TextOptions, UnitOptions, with_threads
+from pqd.cli.options import (
+    AttackOptions,
+    ColumnOptions,
+    LedgerOptions,
+    TextOptions,
+    UnitOptions,
+    with_threads,
+)
 from pqd.cli.outputs import OutputOptions
 from pqd.deciders.errors import ParameterError
 
@@ -196,6 +203,7 @@ def profile(
     synthetic: options.Synthetic,
     marginals: MarginalOptions,
     stated: ProfileOptions,
+    attacks: AttackOptions,
     columns: ColumnOptions,
     text: TextOptions,
     unit: UnitOptions,
@@ -209,8 +217,8 @@ def profile(
 ) -> None:
     """Say how far the whole copy is from the private table: every column, every pair, one score.
 
-    No query is needed. Spends EPSILON (1 if left out) on the private table in all; the same
-    profile again is replayed from the ledger and costs nothing.
+    No query is needed. Spends EPSILON (1 if left out) on the private table in all, and with --risk
+    that epsilon too; the same profile again is replayed from the ledger and costs nothing.
 
     With --gate, one test for that epsilon in place of figures: at least 95 % of all columns and
     pairs within TAU and what chance adds, all within three times that, no value too rare or lost,
@@ -218,7 +226,8 @@ def profile(
 
     Example: pqd profile private.csv copy.csv --html profile.html
     """
-    targets = outputs.targets(private, synthetic, columns.metadata, ledger=ledger.ledger)
+    inputs = private, synthetic, attacks.held_out, columns.metadata
+    targets = outputs.targets(*inputs, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
@@ -234,9 +243,16 @@ def profile(
     accountant = ledger.accountant(
         private, replaying=display.explains, row_is_person=unit.row_is_person
     )
+    risk = attacks.read(
+        formats, ledger, replaying=display.explains, row_is_person=unit.row_is_person
+    )
     from pqd.cli.progress import progress
 
     if stated.gate or stated.names:
+        if risk:
+            raise ParameterError(
+                "--gate is one test without figures, and --risk has figures; leave one of them out"
+            )
         terms = stated.gate_terms()
         from pqd.commands.gate import run_table_gate
         from pqd.deciders import SecureNoise
@@ -261,7 +277,7 @@ def profile(
 
         with progress() as show:
             report = run_profile_plan(
-                secret, copy, parameters, show, accountant=accountant, unit=people
+                secret, copy, parameters, show, accountant=accountant, unit=people, risk=risk
             )
     else:
         from pqd.commands.profile import run_profile
@@ -271,6 +287,13 @@ def profile(
         noise = SecureNoise()
         with progress() as show:
             report = run_profile(
-                secret, copy, parameters, noise, show, accountant=accountant, unit=people
+                secret,
+                copy,
+                parameters,
+                noise,
+                show,
+                accountant=accountant,
+                unit=people,
+                risk=risk,
             )
     targets.finish(report, display)

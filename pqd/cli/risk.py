@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 class RiskOptions:
     """Budget, tolerance and level of a risk report, and what an attacker knows."""
 
-    held_out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TABLE",
-            help="Rows of the same population, of other persons, that the generator never saw; "
-            "private too, with an account of its own. Without them there are no verdicts.",
-        ),
-    ] = None
+    held_out: options.HeldOut = None
     private_rows: Annotated[
         str | None,
         typer.Option(
@@ -46,14 +39,7 @@ class RiskOptions:
             "copy has.",
         ),
     ] = None
-    held_out_dataset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Data set of which the held-out table is a version, as --dataset is that of the "
-            "private table; needed where the ledger has a limit and does not know the table.",
-        ),
-    ] = None
+    held_out_dataset: options.HeldOutDataset = None
     total_epsilon: Annotated[
         str,
         typer.Option(

@@ -26,8 +26,9 @@ from pqd.reports.models.check import (
     status_of,
     status_of_attack,
 )
-from pqd.reports.models.profile import Alarm, LeftOut
+from pqd.reports.models.profile import Alarm
 from pqd.reports.models.query import QueryFacts
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.risk import AttackFacts
 from pqd.reports.text.check import (
     CONDITIONAL_HINT,

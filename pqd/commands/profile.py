@@ -10,6 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.charge_report import reporting_charges, run_charges
+from pqd.attacks.parameters import RiskParameters
+from pqd.attacks.planned_risk import (
+    HeldOut,
+    PlannedRisk,
+    RiskRequest,
+    measure_held_out,
+    open_both,
+    plan_risks,
+    quote_both,
+    quote_held_out,
+    risk_parts,
+    risk_report,
+    risk_request,
+)
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders import ParameterError
 from pqd.deciders.estimators import EstimatorOutput
@@ -18,7 +32,6 @@ from pqd.deciders.numbers import epsilon_option
 from pqd.deciders.options import option
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.engine.tables import dry_table
 from pqd.errors import BudgetError, overtaken
 from pqd.keywords import with_keyword_advice
 from pqd.marginals.bound_profile import BoundProfile, bind_profile
@@ -83,6 +96,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
     fresh: bool = False,
     text_format: StatedFormat = None,
     dry_run: bool = False,
+    risk: Number | None = None,
+    held_out: object | None = None,
+    held_out_dataset: str | None = None,
 ) -> ProfileReport:
     """Distance of every column and every pair of columns, and one score of the whole copy.
 
@@ -141,6 +157,13 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         As for ``pqd.audit``.
     dry_run
         Only plan and quote: which distances can be told from ``tau``; nothing is spent.
+    risk
+        Privacy budget of the usual attacks of ``pqd.risk``, beside ``total_epsilon``: the run costs
+        the sum.  By default no attack is tried.  ``pqd.risk`` takes a choice of attacks, of secrets
+        and of the tolerance.
+    held_out, held_out_dataset
+        With ``risk``, as for ``pqd.risk``: the held-out table is charged ``risk`` in an account of
+        its own.
 
     Returns
     -------
@@ -148,8 +171,9 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         The whole report is ``report.cost.epsilon``-differentially private (with
         ``report.cost.delta``).  It has one release of all distances with the number of rows, one
         release of the three scores of relations, one release of the values of all columns, one
-        release of cells for each of the ``zoom`` marginals, and one release of the confusion
-        matrix.
+        release of cells for each of the ``zoom`` marginals, one release of the confusion matrix,
+        and one release of the attacks.  What is released of held-out rows is
+        ``report.risk.held_out_cost.epsilon``-differentially private for whoever is in them.
 
     Raises
     ------
@@ -180,7 +204,22 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
         private_rows=private_rows,
     )
     people = privacy_unit(unit, max_rows, row_is_person=row_is_person)
+
+    def means_of(table: object, name: str | None) -> Means:
+        return Means.of(table, ledger, dataset=name, fresh=fresh, row_is_person=row_is_person)
+
+    attacks = risk_request(
+        risk,
+        held_out=formats.table(held_out, "private"),
+        held_out_dataset=held_out_dataset,
+        accountant=None if held_out is None else means_of(held_out, held_out_dataset).accountant,
+    )
     if private is None:
+        if attacks:
+            raise ParameterError(
+                f"a plan of attacks ({option('--risk')}) is of a private table, which is missing; "
+                "give it, or leave the attacks out"
+            )
         if not dry_run:
             raise ParameterError(
                 f"the private table is missing; give it, or take {option('--dry-run')}"
@@ -190,12 +229,18 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
             return run_profile_plan(
                 None, synthetic, parameters, progress, unit=people, row_is_person=row_is_person
             )
-    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
+    means = means_of(private, dataset)
     private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         if dry_run:
             return run_profile_plan(
-                private, synthetic, parameters, progress, accountant=means.accountant, unit=people
+                private,
+                synthetic,
+                parameters,
+                progress,
+                accountant=means.accountant,
+                unit=people,
+                risk=attacks,
             )
         return run_profile(
             private,
@@ -205,11 +250,12 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
             progress,
             accountant=means.accountant,
             unit=people,
+            risk=attacks,
         )
 
 
 @reporting_charges()
-def run_profile(
+def run_profile(  # noqa: PLR0913 - those of a profile, read, and of attacks
     private: object,
     synthetic: object,
     parameters: ProfileParameters,
@@ -218,22 +264,28 @@ def run_profile(
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
+    risk: RiskRequest | None = None,
 ) -> ProfileReport:
     """Profile with ``noise``; see ``pqd.profile``.  Without an accountant no account is kept.
 
-    The distances are measured first.  They choose the worst marginals, whose cells are then
-    measured.
+    The distances are measured first, in one charge with the attacks.  They choose the worst
+    marginals, whose cells are then measured.  The attacks on held-out rows come last.  Before the
+    first charge, the budgets of both tables are checked for all of this.
     """
-    tables = _separated(private, synthetic, parameters, accountant, unit)
+    secret, held_out = open_both(private, risk, synthetic)
+    tables = _separated(secret, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress, accountant)
+    risks = _risks(plan, risk, held_out)
+    sets = [plan.measurements, *(each.own for each in risks)]
     shortfall = None if accountant and accountant.replaying else shortfall_of(plan)
     if shortfall:
         # This is a function of public facts, so the refusal tells nothing of the private table.
         raise ParameterError(refusal_text(shortfall))
     if plan.zoom:
         # If the budget does not cover the whole profile, refuse before the distances are paid for.
-        _quotes(plan, accountant, progress)
-    outputs = measure([plan.measurements], accountant, noise, progress, command="profile")
+        _quotes(plan, risks, accountant, progress)
+    quote_both(sets, risks, accountant, held_out, progress)
+    outputs = measure(sets, accountant, noise, progress, command="profile")
     runs = [outputs]
     released = outputs[plan.distances].numbers
     chosen, cells = plan.worst(released), plan.cells(released)
@@ -245,7 +297,7 @@ def run_profile(
         figures.zoomed(marginal, runs[-1][measurement].numbers)
         for marginal, measurement in zip(chosen, cells, strict=False)
     ]
-    report = _report(plan, figures, [each.quote for each in runs], accountant, zoomed)
+    report = _report(plan, risks, figures, [each.quote for each in runs], accountant, zoomed)
     target = None
     if plan.target and plan.confusion:
         counts = outputs[plan.confusion].numbers
@@ -254,17 +306,25 @@ def run_profile(
         target = replace(facts, epsilon=plan.confusion.cost)
     estimates, counts = plan.estimates(released), outputs[plan.histograms].numbers
     worst = [each.columns[0] for each in report.of_ways(1) if each.standing is Standing.BEYOND]
+    held = measure_held_out(risks, held_out, noise, progress, command="profile")
+    attacks = [
+        risk_report(each, outputs, held, accountant=accountant, held_out=held_out, noise=noise)
+        for each in risks
+    ]
     return replace(
         report,
         values=values_of_columns(plan, estimates, counts),
         histograms=histograms_of_columns(plan, estimates, counts, worst[:_DRAWN]),
         target=target,
-        replayed=not any(each.quote.new for each in runs),
+        # The whole run has one cost.
+        risk=replace(attacks[0], cost=report.cost) if attacks else None,
+        held_out_cost=attacks[0].held_out_cost if attacks else None,
+        replayed=not any(each.quote.new for each in (*runs, *([held] if held else []))),
         simulated=noise.simulated,
     )
 
 
-def run_profile_plan(
+def run_profile_plan(  # noqa: PLR0913 - as run_profile
     private: object | None,
     synthetic: object,
     parameters: ProfileParameters,
@@ -273,6 +333,7 @@ def run_profile_plan(
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
     row_is_person: bool = False,
+    risk: RiskRequest | None = None,
 ) -> ProfileReport:
     """Plan of a profile, from the copy alone: which distances can be decided, and the price.
 
@@ -280,6 +341,7 @@ def run_profile_plan(
     table, and unless ``row_is_person`` is stated, a note tells of a repeated key of persons.
     Nothing is spent.
     """
+    held_out = None
     if private is None:
         tables = public_tables(
             synthetic,
@@ -289,14 +351,25 @@ def run_profile_plan(
             cells_from=parameters.request.cells_from,
         )
     else:
-        tables = _separated(dry_table(private), synthetic, parameters, accountant, unit)
+        secret, held_out = open_both(private, risk, synthetic, dry=True)
+        tables = _separated(secret, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress, accountant)
     warn(plan.bound.warnings, progress)
     known = accountant if private is not None and accountant and accountant.exists() else None
-    quotes = _quotes(plan, known, progress)
-    report = _report(plan, ProfileFigures(plan, None), quotes, known)
+    risks = _risks(plan, risk, held_out)
+    quotes = _quotes(plan, risks, known, progress)
+    report = _report(plan, risks, ProfileFigures(plan, None), quotes, known)
     notes = (*report.notes, *dry_notes(quotes, known, plan.bound.tables.private_label))
-    return replace(report, shortfall=shortfall_of(plan), dry=True, notes=notes)
+    other = quote_held_out(risks, held_out, progress)
+    if other and held_out:
+        notes = (*notes, *dry_notes([other], held_out.existing, held_out.table.label))
+    return replace(
+        report,
+        shortfall=shortfall_of(plan),
+        dry=True,
+        notes=notes,
+        held_out_cost=cost_of(other, held_out.existing, unit) if other and held_out else None,
+    )
 
 
 def _separated(
@@ -336,8 +409,23 @@ def _plan(
     return plan_profile(bound, parameters)
 
 
+def _risks(
+    plan: ProfilePlan, request: RiskRequest | None, held_out: HeldOut | None
+) -> list[PlannedRisk]:
+    """Plan of the attacks on the copy; none without a request."""
+    if request is None:
+        return []
+    bound, parameters = plan.bound, plan.parameters
+    usual = RiskParameters.usual(parameters.request, parameters.alpha)
+    copies = [parameters.copy_epsilon]
+    return plan_risks(bound.tables, request.total_epsilon, usual, bound.unit, held_out, copies)
+
+
 def _quotes(
-    plan: ProfilePlan, accountant: Accountant | None, progress: Progress
+    plan: ProfilePlan,
+    risks: Sequence[PlannedRisk],
+    accountant: Accountant | None,
+    progress: Progress,
 ) -> tuple[Quote, ...]:
     """Quotes of the whole profile, which include the cells that the distances will choose.
 
@@ -347,8 +435,10 @@ def _quotes(
         If the budget does not cover the whole profile.
     """
     if accountant is None:
-        return (quote_of([plan.first, plan.unchosen_cells]),)
-    quote = quote_sets([plan.measurements], accountant, progress)
+        attacks = ([each.measurement] for each in risks)
+        return (quote_of([plan.first, plan.unchosen_cells, *attacks]),)
+    own = [each.own for each in risks]
+    quote = quote_sets([plan.measurements, *own], accountant, progress)
     known = quote.known.get(plan.distances.cache_key)
     cells = plan.cells(known.numbers) if isinstance(known, EstimatorOutput) else plan.unchosen_cells
     if not cells:
@@ -389,6 +479,7 @@ def _zoomed_outputs(
 
 def _report(
     plan: ProfilePlan,
+    risks: Sequence[PlannedRisk],
     figures: ProfileFigures,
     quotes: Sequence[Quote],
     accountant: Accountant | None,
@@ -406,7 +497,7 @@ def _report(
         marginals=figures.distances,
         relations=figures.relations,
         columns=bound.columns,
-        budget=budget_parts(plan),
+        budget=(*budget_parts(plan), *risk_parts(risks)),
         cost=added_costs([cost_of(quote, accountant, bound.unit) for quote in quotes]),
         copy_rows=bound.copy_rows,
         rows=figures.rows,

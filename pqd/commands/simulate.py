@@ -79,12 +79,19 @@ def simulate(command: Command, *, seed: int) -> Command:
                 raise ParameterError(f"a simulation has no argument {stated}: {reason}")
         with seeded(number):
             report = command(*arguments, **keywords)
-        # Without a day one seed gives one report, on every day.
-        costs = ((name, getattr(report, name, None)) for name in _COSTS)
-        marked = {name: replace(cost, simulated=True, day=None) for name, cost in costs if cost}
-        return replace(report, **marked)
+        return _marked(report)
 
     return cast("Command", simulated)
+
+
+def _marked(report: Any) -> Any:  # noqa: ANN401 - a report of any kind
+    """Report whose costs are those of a simulation; so are those of the risk report in it."""
+    # Without a day one seed gives one report, on every day.
+    costs = ((name, getattr(report, name, None)) for name in _COSTS)
+    marked = {name: replace(cost, simulated=True, day=None) for name, cost in costs if cost}
+    if (risk := getattr(report, "risk", None)) is not None:
+        marked["risk"] = _marked(risk)
+    return replace(report, **marked)
 
 
 def _whole(seed: object) -> int:

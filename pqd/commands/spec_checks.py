@@ -35,7 +35,7 @@ from pqd.planning.query_warnings import with_sizes
 from pqd.planning.table_separation import check_separation, column_names
 from pqd.progress import Progress, Step
 from pqd.reports.models.check import CheckResult
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.run.gate import ROWS_SHARE
 from pqd.spec import Check, Spec
 from pqd.spec.schema import ALL_ATTACKS

@@ -70,6 +70,10 @@ class SyntheticTables:
         """Same tables, for another reading; whether they are public was found out before."""
         return SyntheticTables(self.tables, self.private)
 
+    def of_copy(self, place: int) -> SyntheticTables:
+        """One copy alone with the private table, for another reading; it is known to be public."""
+        return SyntheticTables([self.copies[place][1]], self.private)
+
     @property
     def copies(self) -> tuple[tuple[SyntheticTable, Table], ...]:
         """Copies, each with its engine: all tables but ``cells_from``."""

@@ -46,7 +46,8 @@ from pqd.marginals.profiled_columns import (
 )
 from pqd.planning.binding import unit_notes
 from pqd.planning.query_warnings import header_warnings, key_notes
-from pqd.reports.models.profile import LeftOut, ProfiledColumn
+from pqd.reports.models.profile import ProfiledColumn
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint

@@ -21,7 +21,7 @@ from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table
 from pqd.errors import TableError, for_all
 from pqd.marginals.profile_parameters import ProfileRequest
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from pqd.sql.schema import Kind, Schema, differs_by_blanks, fold_case
 from pqd.stated.column_facts import unknown_column

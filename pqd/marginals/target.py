@@ -24,7 +24,7 @@ from pqd.errors import TableError
 from pqd.marginals.bound_profile import BoundProfile
 from pqd.marginals.classifier import Classifier, require_library, train
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.target import ClassFacts, TargetFacts
 from pqd.sql.schema import fold_case
 

@@ -26,7 +26,7 @@ from pqd.parameters import Criteria
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest
 from pqd.planning.lattices import lattice_of
 from pqd.planning.query_verdict import planned_verdict
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from pqd.run.gate import ROWS_SHARE
 from pqd.sql.query import Query

@@ -43,7 +43,7 @@ from pqd.stated.text_formats import TextFormats
 
 if TYPE_CHECKING:
     from pqd.deciders import Lattice
-    from pqd.reports.models.profile import LeftOut
+    from pqd.reports.models.refusals import LeftOut
     from pqd.spec.suggested_checks import SuggestedCheck, Suggestions
 
 _MOST_COLUMNS, _MOST_NAMED, _WIDTH = 50, 6, 98

@@ -54,11 +54,8 @@ from pqd.reports.text.numbers import (
 )
 
 if TYPE_CHECKING:
-    from pqd.reports.models.profile import (
-        DistanceId,
-        LeftOut,
-        ProfileReport,
-    )
+    from pqd.reports.models.profile import DistanceId, ProfileReport
+    from pqd.reports.models.refusals import LeftOut
 
 Marginal = Sequence[DistanceFacts]
 

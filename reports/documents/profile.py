@@ -33,6 +33,12 @@ from pqd.reports.documents.marginals import (
     pair_heat,
     report_tolerance,
 )
+from pqd.reports.documents.risk import (
+    held_out_cost_lines,
+    held_out_sentences,
+    risk_sections,
+    risk_terms,
+)
 from pqd.reports.documents.shared import (
     absences_text,
     budget_bar,
@@ -105,6 +111,7 @@ from pqd.reports.text.relations import (
     relations_sentence,
     relations_title,
 )  # fmt: skip
+from pqd.reports.text.risk import leak_warning
 from pqd.reports.text.use import use_sentence
 
 if TYPE_CHECKING:
@@ -146,10 +153,14 @@ _CELLS = (
 def document(report: ProfileReport) -> Document:
     """Document of ``report``, which is measured or planned."""
     title, lead = headline(report)
-    use = use_sentence(report)
+    use, risk = use_sentence(report), report.risk
+    held_out = risk.held_out if risk is not None else None
+    notes = dict.fromkeys([*report.notes, *(risk.notes if risk is not None else ())])
     answers = [report.replayed] if report.replayed else []
-    price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
-    accounts = account_sentences(report.cost, report.private, answers, dry=report.dry)
+    price = f"nothing spent; a run costs epsilon {_price(report)}"
+    accounts = [*account_sentences(report.cost, report.private, answers, dry=report.dry)]
+    if risk is not None:
+        accounts += held_out_sentences(risk)
     return Document(
         kind="profile",
         title=title,
@@ -161,6 +172,7 @@ def document(report: ProfileReport) -> Document:
         banner=_banner(report),
         facts=[
             *([("Private table", report.private)] if report.private else []),
+            *([("Held-out table", held_out)] if held_out else []),
             ("Synthetic table", report.synthetic),
             ("Columns", f"{len(report.columns):,}"),
             *persons_facts(report.cost),
@@ -171,7 +183,7 @@ def document(report: ProfileReport) -> Document:
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
         # The banner has the note of a copy whose columns are nearly independent.
-        notes=lines(str(each) for each in report.notes if each.code != "nearly-independent"),
+        notes=lines(str(each) for each in notes if each.code != "nearly-independent"),
         account=lines(accounts),
         budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
@@ -183,21 +195,33 @@ def document(report: ProfileReport) -> Document:
     )
 
 
+def _price(report: ProfileReport) -> str:
+    """Epsilon of a planned run, with that on the held-out table."""
+    price = epsilon_text(report.cost.epsilon)
+    if report.held_out_cost is None:
+        return price
+    other = epsilon_text(report.held_out_cost.epsilon)
+    return f"{price}, and {other} on the held-out table, in an account of its own"
+
+
 def _banner(report: ProfileReport) -> list[Line]:
     """Warnings at the head of every format: no relations, a copy too near, and seeded noise."""
+    leaks = leak_warning(report.risk) if report.risk is not None else ""
     near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
     simulated = SIMULATED if report.simulated else ""
     apart = independence_sentence(report.relations.independence) if report.relations else ""
-    return [Line(text, "warning") for text in (apart, near, simulated) if text]
+    return [Line(text, "warning") for text in (leaks, apart, near, simulated) if text]
 
 
 def _reading(report: ProfileReport) -> list[Block]:
     columns = [f"{column.name}: {cells_text(column)}" for column in report.columns]
+    attacks = list(risk_terms(report.risk)) if report.risk is not None else []
     return [
         Definitions(list(_definitions(report))),
         Lines(
             [*lines(columns, "detail"), Line(columns_sentence(report.columns, report.cells_from))]
         ),
+        *([Section(title="Attacks", blocks=[Definitions(attacks)])] if attacks else []),
         on_page(Lines([Line(_EXACT)]), Definitions(RELATIONS), title="The same figures elsewhere"),
     ]
 
@@ -223,6 +247,8 @@ def _body(report: ProfileReport) -> Iterator[Block]:
     yield from _marginal_sections(report)
     if not report.dry and report.marginals:
         yield Lines(lines((*at_once_sentences(report), *_table_sentences(report), USEFULNESS)))
+    if report.risk is not None:
+        yield from risk_sections(report.risk)
     if report.zoomed:
         yield on_page(Lines([Line(_ZOOMED)]), title="Where it is wrong")
     for marginal in report.zoomed:
@@ -361,6 +387,7 @@ def _closing(report: ProfileReport) -> Closing:
     names = dict.fromkeys(names_text(e.columns) for e in failed if e.columns not in repeats)
     beyond = [e.columns for e in report.marginals if report.dry and e.is_out_of_reach]
     values = (each for each in report.values if each.standing.fate == "failed")
+    leaks = [each.name for each in report.risk.leaks] if report.risk is not None else []
     names |= dict.fromkeys(f"values of {each.column}" for each in values)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     dry = " ".join(_cost_lines(report)) if report.dry else ""
@@ -371,6 +398,7 @@ def _closing(report: ProfileReport) -> Closing:
     return Closing(
         failed=" ".join(
             (
+                *([f"Given away: {first_names(leaks)}."] if leaks else []),
                 *([lacking] if lacking else []),
                 *([f"{word}: {first_names(chance, '; ')}."] if chance else []),
                 *([f"{title}: {first_names(names, '; ')}."] if names else []),
@@ -571,6 +599,8 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
     if not report.dry:
         tables = f"{report.private}, compared with {report.synthetic}"
         yield from cost_sentences(report.cost, tables)
+        if report.risk is not None:
+            yield from held_out_cost_lines(report.risk)
         if report.replayed:
             yield "All of this was paid for before."
         return
@@ -578,7 +608,7 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
         yield "A run would be refused, and spend nothing."
         yield from remedies(report.shortfall)
         return
-    yield f"A run would spend epsilon {epsilon_text(report.cost.epsilon)}; this one spent nothing."
+    yield f"A run would spend epsilon {_price(report)}; this one spent nothing."
     yield from filter(None, [year_sentence(report.cost.epsilon)])
 
 
@@ -608,7 +638,9 @@ def _zoom_step(report: ProfileReport) -> str:
         return ""
     # A run with --zoom spends a fifth of its total on cells.  The other four fifths must equal
     # what this run spent on distances: all of its total, or nine tenths if it had a target.
-    measured = report.total_epsilon * (1 if report.target is None else Fraction(9, 10))
+    attacks = sum(part.epsilon for part in report.budget if part.part == "attacks")
+    total = report.total_epsilon - attacks
+    measured = total * (1 if report.target is None else Fraction(9, 10))
     repeats = report.repeats
     faults = [e for e in report.marginals if e.is_fault and e.columns not in repeats]
     for number in range(min(5, len(faults)), 0, -1):

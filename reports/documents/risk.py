@@ -63,7 +63,7 @@ from pqd.reports.text.numbers import (
     rounded_up,
 )
 from pqd.reports.text.query import SIMULATED
-from pqd.reports.text.risk import gain_sentence, rate_text
+from pqd.reports.text.risk import gain_sentence, leak_title, rate_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.risk import AttackFacts, AttackOutlook, ExcessFacts, RiskReport
@@ -72,6 +72,7 @@ _SILENCE = (
     "A small excess does not prove that the copy is safe: a stronger attack may succeed. Only a "
     "generator with differential privacy bounds every attack."
 )
+_CHOICE = "For a choice of attacks, of secrets or of the tolerance, run pqd risk."
 _CUSTOMARY = "The held-out rows must be of the same population as the private rows, and of others."
 _SAMPLING = "The sampling error of both tables stays, whatever the epsilon."
 _EXCESS = (
@@ -203,9 +204,7 @@ def _headline(report: RiskReport) -> tuple[str, str]:
     leaks = report.leaks
     gains = " ".join(_gain(report, each) for each in leaks[:1])
     if leaks:
-        verb = "gains" if len(leaks) == 1 else "gain"
-        title = f"The copy gives private rows away: {len(leaks)} of {number} {verb} from them"
-        return title, f"{gains} {_counts(report)} {_SILENCE}"
+        return leak_title(report), f"{gains} {_counts(report)} {_SILENCE}"
     failed = [each for each in report.attacks if each.standing.fate == "failed"]
     if failed:
         title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"
@@ -258,6 +257,18 @@ def _body(report: RiskReport) -> Iterator[Block]:
     if step := _step(report):
         # A terminal shows the step in its last lines.
         yield Section(title="", blocks=[Lines(lines([f"Next: {step}."]))], brief=False, drop=2)
+    yield from _curves(report)
+
+
+def risk_sections(report: RiskReport) -> Iterator[Section]:
+    """Sections on a risk report that is a part of another report."""
+    title = "Does the copy give anybody away?"
+    words = [*_sentences(report), _SILENCE, _CHOICE]
+    yield Section(title=title, blocks=[_table(report), Lines(lines(words))])
+    yield from _curves(report)
+
+
+def _curves(report: RiskReport) -> Iterator[Section]:
     if report.roc:
         yield Section(title="Membership", blocks=[_roc(report)], drop=1)
     if report.curve:
@@ -677,7 +688,13 @@ def _log(share: float) -> float:
 
 def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
     yield from account_sentences(report.cost, report.private, answers, dry=report.dry)
-    if report.held_out_cost and report.held_out and not report.dry:
+    if not report.dry:
+        yield from held_out_sentences(report)
+
+
+def held_out_sentences(report: RiskReport) -> Iterator[str]:
+    """Sentences on the account of the held-out table; none without one."""
+    if report.held_out_cost and report.held_out:
         yield f"The held-out table has an account of its own: {spent_text(report.held_out_cost)}."
         if total := budget_sentence(report.held_out_cost, report.held_out):
             yield total
@@ -687,10 +704,15 @@ def _cost_lines(report: RiskReport) -> Iterator[str]:
     if report.dry:
         return
     yield from cost_sentences(report.cost, f"{report.private}, attacked by {report.synthetic}")
-    if report.held_out_cost and report.held_out:
-        yield from cost_sentences(report.held_out_cost, report.held_out, public=False)
+    yield from held_out_cost_lines(report)
     if report.replayed:
         yield "All of this was paid for before."
+
+
+def held_out_cost_lines(report: RiskReport) -> Iterator[str]:
+    """Sentences on what the held-out table was charged; none without one."""
+    if report.held_out_cost and report.held_out:
+        yield from cost_sentences(report.held_out_cost, report.held_out, public=False)
 
 
 def _alone() -> str:
@@ -719,6 +741,15 @@ def _closing(report: RiskReport) -> Closing:
 
 def _definitions(report: RiskReport) -> Iterator[tuple[str, str]]:
     """Terms of the report, each with its meaning."""
+    yield from risk_terms(report)
+    yield (
+        "What is promised",
+        promise(report.total_epsilon, report.cost.delta, simulated=report.simulated),
+    )
+
+
+def risk_terms(report: RiskReport) -> Iterator[tuple[str, str]]:
+    """Terms of attacks, each with its meaning."""
     for kind in dict.fromkeys(each.id for each in report.attacks):
         yield kind.replace("-", " ").capitalize(), _meaning(report, kind)
     if report.dry:
@@ -731,7 +762,3 @@ def _definitions(report: RiskReport) -> Iterator[tuple[str, str]]:
         yield "yes, NO, ?", f"{most} ? is undecided: p is above {_alpha(report)}."
         most = f"Whether the excess is surely above 0, by itself: p is at most {_alpha(report)}."
         yield "Leak", f"{most} ? is undecided."
-    yield (
-        "What is promised",
-        promise(report.total_epsilon, report.cost.delta, simulated=report.simulated),
-    )

@@ -28,8 +28,9 @@ from pqd.reports.text.numbers import counted, epsilon_text, listed
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.compare import LeaderboardRow
-    from pqd.reports.models.profile import BudgetPart, LeftOut
+    from pqd.reports.models.profile import BudgetPart
     from pqd.reports.models.ranking import RankedCopy
+    from pqd.reports.models.refusals import LeftOut
 
 # Largest number of names in a sentence, and the most characters that they have together.
 _NAMED, _LONG = 6, 120

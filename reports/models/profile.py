@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.lint import Finding
+    from pqd.reports.models.refusals import LeftOut
     from pqd.reports.models.relations import RelationsFacts
+    from pqd.reports.models.risk import RiskReport
     from pqd.reports.models.target import TargetFacts
 
 DistanceId = Literal["tv", "ks", "emd"]
@@ -292,30 +294,16 @@ class ValuesOfColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """Column or marginal that is not judged, or is judged with a flaw, and the reason in words.
-
-    ``standing`` is None for a marginal with too many cells.  For a column it says whether the
-    copy lacks it (``MISSING``), whether the private table lacks it (``COPY_ALONE``), whether it
-    looks like an identifier (``NOT_JUDGED``), or whether the caller left it out (``SET_ASIDE``).
-    """
-
-    columns: tuple[str, ...]
-    reason: str
-    standing: Standing | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetPart:
     """Part of the budget: the released numbers that it pays for, and their noise.
 
     ``part`` is ``distances``, ``rows`` (the number of private rows), ``relations``, ``values`` (the
-    histogram of each column), ``cells`` or ``target``.
+    histogram of each column), ``cells``, ``target`` or ``attacks``.
     ``numbers`` is how many numbers are released.  ``scale`` is the standard deviation of the noise
     of one number, in rows.
     """
 
-    part: Literal["distances", "rows", "relations", "values", "cells", "target"]
+    part: Literal["distances", "rows", "relations", "values", "cells", "target", "attacks"]
     epsilon: Fraction
     numbers: int
     scale: float
@@ -359,7 +347,9 @@ class ProfileReport(IndexedReport[DistanceFacts]):
     ``dry`` says that nothing was measured and nothing was spent.  ``shortfall`` says in a plan that
     a run would be refused, and what would do.  ``cells_from`` names the table that gives the cells;
     it is empty if the copy does.  ``left_out`` has every column of either table that is not judged
-    and whose name may be told.
+    and whose name may be told.  ``risk`` has the attacks on the copy, if the caller asked for them;
+    its cost is that of the whole run.  ``held_out_cost`` is what the run charged to the held-out
+    table, which has an account of its own, or in a plan what a run would charge.
     """
 
     kind: ClassVar[str] = "profile"
@@ -389,6 +379,8 @@ class ProfileReport(IndexedReport[DistanceFacts]):
     findings: tuple[Finding, ...] = ()
     notes: tuple[Note, ...] = ()
     shortfall: Shortfall | None = None
+    risk: RiskReport | None = None
+    held_out_cost: Cost | None = None
     dry: bool = False
     replayed: bool = False
     simulated: bool = False

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, ProfiledColumn, Score
+    from pqd.reports.models.profile import (
+        Alarm,
+        BudgetPart,
+        ProfiledColumn,
+        Score,
+    )
+    from pqd.reports.models.refusals import LeftOut
     from pqd.reports.models.relations import RelationsFacts
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pqd.deciders.note import Note
     from pqd.reports.models.audit import Cost
-    from pqd.reports.models.profile import LeftOut
+    from pqd.reports.models.refusals import LeftOut
 
 AttackId = Literal["copied", "near", "membership", "linkability", "singling-out", "inference"]
 

@@ -51,7 +51,8 @@ from pqd.reports.text.risk import excess_text, gain_sentence
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
     from pqd.reports.models.check import CheckReport, CheckResult, Status
-    from pqd.reports.models.profile import Alarm, LeftOut
+    from pqd.reports.models.profile import Alarm
+    from pqd.reports.models.refusals import LeftOut
     from pqd.reports.models.risk import AttackFacts
 
 HOW_TO_READ = (

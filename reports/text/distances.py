@@ -265,6 +265,8 @@ def _paid_for(part: BudgetPart) -> str:
         return f"the three scores of relations{each}"
     if part.part == "distances":
         return counted(part.numbers, "distance")
+    if part.part == "attacks":
+        return f"{counted(part.numbers, 'number')} of attacks"
     if part.part == "values":
         return f"{counted(part.numbers, 'cell')} of the columns"
     return "the cells of the worst marginals" if part.part == "cells" else "the target"

@@ -22,8 +22,8 @@ from pqd.reports.text.query import distance_words, question_sentence, sure_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.check import CountFacts, GateFacts, WorstFacts
-    from pqd.reports.models.profile import LeftOut
     from pqd.reports.models.query import QueryFacts
+    from pqd.reports.models.refusals import LeftOut
 
 # Name of the result that stands for the whole gate; no id of a check has a blank.
 ALL_CHECKS = "all checks"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
+    counted,
     listed,
     number_text,
     p_value_text,
@@ -18,7 +19,7 @@ from pqd.reports.text.numbers import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
-    from pqd.reports.models.risk import AttackFacts
+    from pqd.reports.models.risk import AttackFacts, RiskReport
 
 
 def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str) -> str:
@@ -60,6 +61,22 @@ def excess_text(attack: AttackFacts, alpha: Fraction) -> str:
     value = points_text(facts.excess.value, digits)
     odds = p_value_text(facts.p_value, alpha)
     return f"excess {value} points ({level_text(alpha)}: {low} to {high}), {odds}"
+
+
+def leak_title(report: RiskReport, name: str = "the copy") -> str:
+    """How many attacks are established to gain from the private rows, judged all at once."""
+    leaks, number = report.leaks, counted(len(report.attacks), "attack")
+    verb = "gains" if len(leaks) == 1 else "gain"
+    first = f"{name[:1].upper()}{name[1:]} gives private rows away"
+    return f"{first}: {len(leaks)} of {number} {verb} from them"
+
+
+def leak_warning(report: RiskReport, name: str = "the copy") -> str:
+    """Warning of the leaks that are established; empty if there are none."""
+    if not report.leaks:
+        return ""
+    names = listed([each.name for each in report.leaks])
+    return f"{leak_title(report, name)} ({names}). Do not hand it out."
 
 
 def rate_text(figure: Figure) -> str:

@@ -165,6 +165,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "profile-near": (profile_reports.NEAR, MAIN),
     "profile-replayed": (profile_reports.REPLAYED, {"80.txt": ALL["80.txt"]}),
     "profile-odd-names": (profile_reports.ODD, {**MAIN, "60.txt": ALL["60.txt"]}),
+    "profile-attacked": (profile_reports.ATTACKED, {**MAIN, "json": ALL["json"]}),
+    "profile-dry-attacked": (profile_reports.DRY_ATTACKED, {"80.txt": ALL["80.txt"]}),
     "profile-of-one-column": (profile_reports.ONE_COLUMN, MAIN),
     "ranking": (ranking_reports.DETAILED, ALL),
     "ranking-plain": (ranking_reports.RANKING, MAIN),

@@ -18,16 +18,17 @@ from pqd.reports.models.profile import (
     CountFacts,
     DistanceFacts,
     DistanceId,
-    LeftOut,
     ProfiledColumn,
     ProfileReport,
     Score,
     ValuesOfColumn,
     ZoomedMarginal,
 )
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.relations import Independence, RelationsFacts
 from pqd.reports.models.standings import Standing
 from pqd.reports.models.target import ClassFacts, TargetFacts
+from tests.support import risk_reports
 
 ALPHA = Fraction(1, 20)
 TAU = 0.05
@@ -370,6 +371,19 @@ NEAR = replace(
 )
 
 
+# Attacks were tried too, with the whole budget of the run as their cost.
+ATTACKED = replace(
+    PLAIN,
+    risk=replace(risk_reports.RISK, cost=replace(COST, epsilon=Fraction(2))),
+    held_out_cost=risk_reports.RISK.held_out_cost,
+    cost=replace(COST, epsilon=Fraction(2)),
+    budget=(
+        *BUDGET[:4],
+        BudgetPart(part="attacks", epsilon=Fraction(1), numbers=13, scale=8.36, noise="cube"),
+    ),
+)
+
+
 def planned(each: DistanceFacts) -> DistanceFacts:
     """Distance as a plan has it; what has many cells cannot be told at all."""
     least = math.inf if each.cells > 400 else 0.08 if each.cells > 180 else each.tau_min
@@ -391,6 +405,11 @@ DRY = replace(
     zoomed=(),
     target=None,
     dry=True,
+)
+DRY_ATTACKED = replace(
+    DRY,
+    cost=replace(COST, epsilon=Fraction(2)),
+    held_out_cost=risk_reports.RISK.held_out_cost,
 )
 # `pqd plan COPY`: there is no private table at all.
 PLAN = replace(DRY, private="", cost=Cost(epsilon=Fraction(1)))

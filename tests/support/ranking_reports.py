@@ -10,8 +10,9 @@ from itertools import combinations
 from pqd.deciders.note import Note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import Alarm, BudgetPart, LeftOut, Score
+from pqd.reports.models.profile import Alarm, BudgetPart, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from tests.support.profile_reports import ADULT, KEPT, NEAR_INDEPENDENCE, figure, profiled
 

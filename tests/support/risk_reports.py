@@ -8,7 +8,7 @@ from fractions import Fraction
 from pqd.deciders.note import note
 from pqd.reports.models.audit import CompositionGroup, Cost
 from pqd.reports.models.figure import Figure
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.risk import (
     AttackFacts,
     AttackId,

@@ -30,6 +30,7 @@ from tests.support.swaps import (
     RECORDS,
     SCREEN,
     Swap,
+    attacks,
     audit,
     check,
     check_of_held_out,
@@ -37,6 +38,7 @@ from tests.support.swaps import (
     from_file,
     gate,
     held_out,
+    of_held_out,
     profile,
     rank,
     release,
@@ -588,6 +590,29 @@ SWAPS |= {
     ),
     "risk with a ledger": Swap(
         twice(lambda account: risk(PAY, OTHER_PAY, options={"accountant": account})),
+        named(PAY_TABLES, NEIGHBOUR, MANY),
+    ),
+    "profile with attacks": Swap(
+        profile(PAY, options={"risk": attacks(OTHER_PAY)}),
+        PAY_TABLES,
+        {"near": EVERY, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "profile with attacks on held-out rows": Swap(
+        of_held_out(OTHER_PAY, lambda rows: profile(PAY, options={"risk": attacks(rows)})),
+        PAY_TABLES,
+        # The frame of a profile has its distances alone.
+        {"near": [each for each in EVERY if each != "frame"]},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "profile with attacks and a ledger": Swap(
+        twice(
+            lambda account: profile(
+                PAY,
+                zoom=1,
+                options={"accountant": account, "risk": attacks(OTHER_PAY, accountant=account)},
+            )
+        ),
         named(PAY_TABLES, NEIGHBOUR, MANY),
     ),
 }

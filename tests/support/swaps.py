@@ -8,6 +8,7 @@ rendering more is one row more.
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ import pandas as pd
 
 from pqd.accounting.accountant import Accountant
 from pqd.attacks.parameters import RiskParameters
+from pqd.attacks.planned_risk import RiskRequest
 from pqd.commands.audit import run_audit
 from pqd.commands.check import run_check
 from pqd.commands.compare import run_compare
@@ -130,6 +132,20 @@ def held_out(private: object, synthetic: object, *, options: Any = None) -> Run:
     def attacked(secret: Any, noise: Any, progress: Progress) -> Any:
         stated, more = RiskParameters.parse(), options or {}
         return run_risk(private, synthetic, stated, noise, progress, held_out=secret, **more)
+
+    return attacked
+
+
+def attacks(held_out: object | None = None, **options: Any) -> RiskRequest:
+    """Usual attacks at epsilon 1, which a profile or a ranking tries too."""
+    return RiskRequest(total_epsilon=Fraction(1), held_out=held_out, **options)
+
+
+def of_held_out(private: object, inner: Callable[[object], Run]) -> Run:
+    """Run on ``private`` that ``inner`` makes of held-out rows: the table that is swapped."""
+
+    def attacked(secret: Any, noise: Any, progress: Progress) -> Any:
+        return inner(secret)(private, noise, progress)
 
     return attacked
 

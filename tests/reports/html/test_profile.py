@@ -15,7 +15,7 @@ from pqd.reports.blocks import Bars, Section
 from pqd.reports.documents.cells import difference_heat, difference_shade
 from pqd.reports.documents.marginals import distance_shade, pair_heat
 from pqd.reports.documents.profile import document
-from pqd.reports.models.profile import LeftOut
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from pqd.reports.writers.html import html_text
 from tests.support.pages import Page, contrast, themes
