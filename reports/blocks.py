@@ -150,7 +150,8 @@ class Row:
     ``asks`` is the row's question in words.  ``said`` is its verdict in a few words, and ``aside``
     says how sure the verdict is.  Without ``said``, ``aside`` is a message.  ``marks`` are words
     such as SIMULATED.  ``names`` are words by which a page filters rows.  ``remark`` is a line
-    below the row: a condition, or what would decide the query.  ``parts`` are further lines below
+    below the row: a condition, or what would decide the query; where all rows are wanted,
+    ``whole_remark`` takes its place.  ``parts`` are further lines below
     the row; they do not count as rows.  ``details`` are computed only if a writer shows them.
     ``open``: the details are shown without a request.
     """
@@ -166,6 +167,7 @@ class Row:
     grouping: Grouping | None = None
     member: str = ""
     remark: Text = ""
+    whole_remark: Text = ""
     open: bool = False
     parts: Sequence[Row] = ()
     details: Callable[[], Iterable[Block]] = _nothing

@@ -156,18 +156,10 @@ class Ledger:
         """Fingerprint of a table, looked up by its file; None for an unknown file or a frame."""
         return self.fingerprint_of_file(self.keyed_digest(table.digest()))
 
-    def fingerprint_of(self, engine: Engine, table: Table) -> str:
-        """Fingerprint under which this ledger keeps the account of a table, now or in the future.
-
-        Raises
-        ------
-        RunError, TableError
-            The errors of ``fingerprints_of``.
-        """
-        return self.fingerprints_of(engine, table)[0]
-
     def fingerprints_of(self, engine: Engine, table: Table) -> tuple[str, ...]:
         """Fingerprint of a table, and that of another account of the same rows, if there is one.
+
+        Under the first this ledger keeps the account of the table, now or in the future.
 
         The rows are read only if the ledger does not know the file.  An account that was opened by
         the earlier rule goes on.  Where the same rows have an account by either rule, what both

@@ -296,6 +296,9 @@ def quote_both(
     quote = quote_sets(sets, accountant, progress)
     with with_option("--held-out-dataset", "--dataset"):
         other = quote_sets(apart, held_out.accountant, progress)
+        if _of_one_data_set(quote, other, accountant, held_out.accountant):
+            # The second charge finds the first one spent.
+            quote_sets(apart, held_out.accountant, progress, after=quote.charge)
     _check_other_rows(quote, other, accountant, held_out.accountant)
 
 
@@ -334,6 +337,24 @@ def measure_held_out(
 
 def _apart(risks: Sequence[PlannedRisk]) -> list[MeasurementSet]:
     return [each.apart for each in risks if each.apart]
+
+
+def _of_one_data_set(
+    own: Quote,
+    other: Quote,
+    accountant: Accountant | None,
+    held_out_accountant: Accountant | None,
+) -> bool:
+    """Whether both tables are versions of one data set, which then pays for both."""
+    one, two = own.table, other.table
+    if one is None or two is None or accountant is None or held_out_accountant is None:
+        return False
+    if accountant.path != held_out_accountant.path:
+        return False
+    first, second = accountant.ledger.data_set(one), accountant.ledger.data_set(two)
+    if first is None or second is None:
+        return one.name is not None and one.name == two.name
+    return first == second
 
 
 def _check_other_rows(

@@ -46,7 +46,9 @@ def show(
     json: outputs.Json = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="Show a line for every run; by default for the last twenty."),
+        typer.Option(
+            "--all", help="Show every run and its queries whole; by default the last twenty, cut."
+        ),
     ] = False,
 ) -> None:
     """Show, per data set, what was spent, on which copies and for which queries.

@@ -180,12 +180,10 @@ def _content_keys(
 def _check_unknown(ledger: Ledger, tables: SyntheticTables, *, by_rows: bool) -> None:
     """Refuse a synthetic table that a ledger knows as private, by its file, rows or place."""
     for engine, public in zip(tables.engines, tables.tables, strict=True):
-        if by_rows:
-            fingerprint: str | None = ledger.fingerprint_of(engine, public)
-        else:
-            fingerprint = ledger.fingerprint_by_file(public)
-        account = ledger.account(fingerprint) if fingerprint else None
-        if account and account.public is None:
+        by_file = (ledger.fingerprint_by_file(public),)
+        known = ledger.fingerprints_of(engine, public) if by_rows else by_file
+        accounts = [ledger.account(each) for each in known if each]
+        for account in (each for each in accounts if each and each.public is None):
             raise _refusal(
                 public,
                 f"is known to the ledger {ledger.path.name} as a private table (number "

@@ -164,6 +164,7 @@ def _run(run: RunFacts, table: int | None) -> Row:
         id=str(run.entry),
         cells=cells,
         remark=asked_text(run.measurements) + unused,
+        whole_remark=asked_text(run.measurements, whole=True) + unused,
         details=lambda: [Definitions([(each.id, _asks(each)) for each in run.measurements])],
     )
 
@@ -174,12 +175,18 @@ def _asks(measurement: MeasurementFacts) -> str:
     return f"{asks}; {measurement.mechanism}, epsilon {epsilon_text(measurement.epsilon)}"
 
 
-def asked_text(measurements: Sequence[MeasurementFacts]) -> str:
-    """SQL or names of the measurements of a run, and the columns of its marginals, shortened."""
+def asked_text(measurements: Sequence[MeasurementFacts], *, whole: bool = False) -> str:
+    """SQL or names of the measurements of a run, and the columns of its marginals.
+
+    All of it if ``whole``; else shortened.
+    """
     texts = list(dict.fromkeys(" ".join(each.sql.split()) or each.id for each in measurements))
+    columns = list(dict.fromkeys(name for each in measurements for name in each.columns))
+    if whole:
+        told = "; ".join(texts)
+        return f"{told} (columns {', '.join(columns)})" if columns else told
     told = "; ".join(_cut(text) for text in texts[:_MOST_TOLD])
     told += f"; and {len(texts) - _MOST_TOLD:,} more" if len(texts) > _MOST_TOLD else ""
-    columns = list(dict.fromkeys(name for each in measurements for name in each.columns))
     return f"{told} (columns {names_and_more(columns, _MOST_COLUMNS)})" if columns else told
 
 

@@ -37,6 +37,7 @@ from pqd.reports.documents.risk import (
     held_out_cost_lines,
     held_out_sentences,
     risk_sections,
+    risk_step,
     risk_terms,
 )
 from pqd.reports.documents.shared import (
@@ -405,7 +406,9 @@ def _closing(report: ProfileReport) -> Closing:
             )
         ),
         counts=f"{_counts(report)}.",
-        step=next_step(report).removeprefix("Next: ").removesuffix("."),
+        step=risk_step(report.risk)
+        if leaks and report.risk is not None
+        else next_step(report).removeprefix("Next: ").removesuffix("."),
         budget=dry or budget_sentence(report.cost, report.private),
     )
 

@@ -254,7 +254,7 @@ def _body(report: RiskReport) -> Iterator[Block]:
     if report.model and _guesses(report):
         yield Lines(lines([f"Secrets are guessed {_learner(report)}."]))
     yield Lines(lines(_plan_sentences(report) if report.dry else _sentences(report)))
-    if step := _step(report):
+    if step := risk_step(report):
         # A terminal shows the step in its last lines.
         yield Section(title="", blocks=[Lines(lines([f"Next: {step}."]))], brief=False, drop=2)
     yield from _curves(report)
@@ -400,7 +400,7 @@ def _outlook(attack: AttackFacts) -> Iterator[str]:
     yield f"What would decide it, each by itself: {'; '.join(ways) or 'nothing of this'}."
 
 
-def _step(report: RiskReport) -> str:
+def risk_step(report: RiskReport) -> str:
     """What to do next; empty if there is nothing to do."""
     if report.dry:
         given = "" if report.held_out else f" with {option('--held-out TABLE')} and"
@@ -734,7 +734,7 @@ def _closing(report: RiskReport) -> Closing:
     return Closing(
         failed=" ".join(parts),
         counts=f"{counts} {absent}." if absent else counts,
-        step=_step(report),
+        step=risk_step(report),
         budget=_price(report) if report.dry else budget_sentence(report.cost, report.private),
     )
 

@@ -486,7 +486,8 @@ class ProfileReport(IndexedReport[DistanceFacts]):
             value, low, high = facts.pop("estimate") or (None, None, None)
             columns = ", ".join(facts.pop("columns"))
             estimate = {"value": value, "low": low, "high": high}
-            rows.append({"columns": columns, **estimate, **facts, "standing": each.standing.value})
+            marks = {"standing": each.standing.value, "simulated": self.simulated}
+            rows.append({"columns": columns, **estimate, **facts, **marks})
         return data_frame(rows).astype({"alpha": float})
 
     @property

@@ -216,8 +216,10 @@ class RiskReport(IndexedReport[AttackFacts]):
             *("attack", "column", "standing", "rate", "low", "high", "copy_rate", "majority"),
             *("held_out", "excess", "excess_low", "excess_high", "p_value", "leak_p_value"),
             *("bound", "tau_decided", "needed_epsilon", "needed_held_out_rows", "alone"),
+            "simulated",
         ]
-        return data_frame([_frame_row(each) for each in self.attacks], names)
+        rows = [{**_frame_row(each), "simulated": self.simulated} for each in self.attacks]
+        return data_frame(rows, names)
 
     @property
     def _items(self) -> tuple[AttackFacts, ...]:

@@ -22,13 +22,15 @@ def use_sentence(report: ProfileReport) -> str:
     """What the copy can be used for and what not; empty in a plan, or if nothing is decided.
 
     A column or a pair counts if its verdict is conclusive.  A pair that only repeats a wrong column
-    is not named beside it.  If the relations are lost, no pair is recommended.  What is beyond the
-    tolerance, but not shown to be beyond chance, is counted in sentences of its own.
+    is not named beside it.  If the relations are lost, no pair is recommended; if a leak is
+    established, nothing is.  What is beyond the tolerance, but not shown to be beyond chance, is
+    counted in sentences of its own.
     """
     if report.dry:
         return ""
     used, unused = " and ".join(_used(report)), list(_unused(report))
-    parts = [f"Use it for {used}." if used else ""]
+    leaks = report.risk is not None and report.risk.leaks
+    parts = [f"Use it for {used}." if used and not leaks else ""]
     if unused:
         parts.append(f"Do not use it for {names_and_more(unused, _MOST_NAMED)}.")
     return " ".join((*filter(None, parts), *_by_chance(report)))

@@ -77,6 +77,21 @@ def test_show_folds_all_but_the_last_runs(ledger: Path, command: Command) -> Non
     assert every.count("check") == 60
 
 
+def test_all_shows_the_queries_of_a_run_whole(ledger: Path, command: Command) -> None:
+    ages = " OR ".join(f"age = {number}" for number in range(20, 50))
+    queries = [f"SELECT COUNT(*) FROM D WHERE ({ages}) AND age > {n}" for n in range(6)]
+    with closing(Ledger(ledger)) as opened:
+        (account,) = opened.accounts
+        facts = {sql: {"id": "q", "sql": sql} for sql in queries}
+        table = RecognisedTable(account.label, account.fingerprint)
+        assert opened.reserve(table, facts, lambda _: Charge(Fraction(1, 100)))
+    brief, every = (command("ledger", "show", str(ledger), *all_)[1] for all_ in ([], ["--all"]))
+    assert "and 2 more" in " ".join(brief.split())
+    told = " ".join(every.split())
+    for sql in queries:
+        assert sql in told
+
+
 def test_a_statement_is_one_page_and_machine_readable(
     ledger: Path, tmp_path: Path, command: Command
 ) -> None:

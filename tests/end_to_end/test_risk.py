@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ import pytest
 import pqd
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.accounts import Budget
+from pqd.accounting.ledger import Ledger
 from pqd.attacks import outcomes
 from pqd.attacks.outcomes import KINDS
 from pqd.attacks.parameters import RiskParameters
 from pqd.commands.risk import run_risk, run_risk_plan
 from pqd.deciders import SimulatedNoise
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.errors import NothingSelectedError, ParameterError, PqdError, TableError
+from pqd.errors import BudgetError, NothingSelectedError, ParameterError, PqdError, TableError
 from pqd.reports.models.risk import AttackFacts, AttackOutlook, RiskReport
 from pqd.reports.models.standings import Standing
 from tests.support.noises import Absent
@@ -168,6 +170,7 @@ def test_every_number_is_in_json_and_in_the_frame(leak: RiskReport) -> None:
         leak.attacks[0].held_out and leak.attacks[0].held_out.excess.value
     )
     frame = leak.to_frame()
+    assert frame["simulated"].tolist() == [leak.simulated] * len(frame)
     assert list(frame["attack"]) == [each.id for each in leak.attacks]
     assert len(leak) == len(frame) == 7
     assert leak["copied"].id == "copied"
@@ -560,6 +563,21 @@ def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
     assert report.held_out_cost is not None
     assert report.cost.total == report.held_out_cost.total == 1
     assert not report.simulated
+
+
+def test_one_data_set_pays_for_both_tables_or_for_none(tmp_path: Path) -> None:
+    """The second charge is checked as if the first were spent, before either is."""
+    ledger = tmp_path / "ledger.sqlite"
+    for name, table in (("private", SECRET), ("held", HELD_OUT)):
+        table[:300].to_csv(tmp_path / f"{name}.csv", index=False)
+    with closing(Ledger(ledger)) as opened:
+        opened.set_limit(Budget(Fraction(3, 2)))
+    tables = tmp_path / "private.csv", CLEAN[:300]
+    other = tmp_path / "held.csv"
+    with pytest.raises(BudgetError):
+        pqd.risk(*tables, held_out=other, dataset="d", held_out_dataset="d", ledger=ledger)
+    with closing(Ledger(ledger)) as opened:
+        assert opened.data_sets == ()
 
 
 def test_text_formats_and_facts_of_a_file_hold_for_all_three_tables(

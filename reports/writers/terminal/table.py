@@ -182,10 +182,11 @@ class _Grid:
 
     def _remark(self, row: Row) -> Iterator[Text]:
         """Remark below a row, on several lines if it is long."""
-        if row.remark:
+        whole = row.whole_remark if self.extent is Extent.ALL else ""
+        if remark := whole or row.remark:
             blank = " " * (self.lead + GAP)
             screen = self.screen.inner(len(blank) + len(self.indent))
-            for piece in screen.wrapped(said(row.remark, self.screen)):
+            for piece in screen.wrapped(said(remark, self.screen)):
                 yield Text(f"{blank}{piece.plain}", "dim")
 
     def _cell(self, cell: Cell) -> Text:

@@ -21,7 +21,7 @@ from pqd.engine.reading import csv_blocks, json_lines, parquet_files
 from pqd.engine.sources.files import DelimitedFile
 from pqd.engine.synthetic_table import SyntheticTable
 from pqd.engine.tables import Table, open_table
-from pqd.errors import LedgerError
+from pqd.errors import LedgerError, NotPublicError
 from pqd.planning.table_separation import separate_tables
 from tests.support.custodian import Custodian
 
@@ -254,6 +254,24 @@ def test_accounts_of_the_same_rows_by_either_rule_are_united(
     (data_set,) = custodian.data_sets()
     assert data_set.spent.epsilon == 3
     assert [a.fingerprint.partition(":")[0] for a in data_set.versions] == ["rows", "cells"]
+
+
+def test_a_copy_is_refused_if_any_account_of_its_rows_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    custodian = Custodian(tmp_path)
+    kinds = [in_kinds(PEOPLE, tmp_path / name) for name in ("one", "two", "three")]
+    for files, rule in zip(kinds, (by_earlier_rule, by_rule_alone), strict=False):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "fingerprints_of", rule)
+            custodian.charge(files["csv"])
+    custodian.act(lambda ledger: ledger.declare(2, "a slip", public=True))
+    other = tmp_path / "other.csv"
+    other.write_text("age,city\n1,Ulm\n2,Bonn\n", "utf-8")
+    accountant = Accountant(custodian.path)
+    with pytest.raises(NotPublicError, match=r"as a private table \(number 1 there\)"):
+        separate_tables(other, kinds[2]["store"], accountant=accountant, names=None)
+    accountant.ledger.close()
 
 
 def test_a_ledger_of_the_earlier_rule_goes_on(

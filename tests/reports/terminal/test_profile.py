@@ -289,6 +289,7 @@ def test_json_names_the_parts_of_an_interval() -> None:
 
 def test_a_profile_is_a_frame_with_a_row_per_distance() -> None:
     frame = ADULT_PROFILE.to_frame()
+    assert frame["simulated"].eq(ADULT_PROFILE.simulated).all()
     assert len(frame) == 126
     row = frame.iloc[0]
     assert (row["columns"], row["distance"], row["standing"]) == ("education-num", "tv", "beyond")
