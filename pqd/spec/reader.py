@@ -279,7 +279,7 @@ def _risk(
             document.require(name)
     if asked is not None and is_gated:
         text = "a check of risk compares two private tables, and a gate is one test of one table"
-        hint = "leave the gate out, or leave the check out and run pqd risk ... --check beside it"
+        hint = "leave the gate out, or leave the check out and run pqd risk beside it"
         document.add(Code.CONTRADICTION, ("check", asked, "risk"), f"{text}; {hint}")
     if source is None or "total_epsilon" not in terms:
         return None, None
