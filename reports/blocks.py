@@ -71,9 +71,8 @@ class Cell(NamedTuple):
     """Cell of a table.
 
     ``sort`` is the exact number behind the text; the column is sorted by it.  ``under`` is a second
-    line, shown where there is room.  ``strong``: readers look for this figure first.  ``links`` are
-    parts of the text, each with the name of a row to which a page links the part.  A format that
-    can do so puts the colour ``shade`` behind the text, and shows ``hint`` to a pointer.
+    line, shown where there is room.  ``strong``: readers look for this figure first.  A format
+    that can do so puts the colour ``shade`` behind the text, and shows ``hint`` to a pointer.
     """
 
     text: str = ""
@@ -82,7 +81,6 @@ class Cell(NamedTuple):
     under: str = ""
     strong: bool = False
     picture: Picture | None = None
-    links: Sequence[tuple[str, str]] = ()
     shade: str = ""
     hint: str = ""
 

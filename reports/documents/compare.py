@@ -158,7 +158,6 @@ def _board(report: CompareReport) -> Iterator[Block]:
     yield Lines(lines((*tie_sentences(report), *_named_sentence(report), *references)))
     if report.queries:
         yield Lines([Line(_UNRELATED, "detail")])
-        yield on_page(_extremes(report))
 
 
 def _terms(report: CompareReport) -> list[tuple[str, str]]:
@@ -204,37 +203,6 @@ def _terms(report: CompareReport) -> list[tuple[str, str]]:
             ),
         ),
     ]
-
-
-def _extremes(report: CompareReport) -> Table:
-    """Table of each candidate's best and worst queries, and of the candidates that it beats."""
-    calls = {query.id: query.block or query.id for query in report.queries}
-    rows = []
-    for row in report.leaderboard:
-        wins = Counter(calls.get(name, name) for name in row.wins)
-        closest = [(f"{a} ({n} groups)" if n > 1 else a, a) for a, n in wins.items()]
-        worst = [(name, calls.get(name, name)) for name in row.worst]
-        better = ", ".join(other for name, other in report.better if name == row.candidate)
-        cells = (
-            Cell(row.candidate),
-            Cell(report.candidates.get(row.candidate) or "made from the candidates"),
-            Cell(str(len(row.wins)), len(row.wins)),
-            *(Cell(", ".join(text for text, _ in each) or "none", links=each)
-              for each in (closest, worst)),
-            Cell(better or "none established"),
-        )  # fmt: skip
-        rows.append(Row(id=row.candidate, cells=cells))
-    texts = ("closest on", "farthest off on", "better than")
-    return Table(
-        columns=(
-            Column("candidate", "name"),
-            Column("table"),
-            Column("wins", "number"),
-            *map(Column, texts),
-        ),
-        groups=[Group(rows=rows, fate="always")],
-        label="Best and worst queries",
-    )
 
 
 def _leader(report: CompareReport, row: LeaderboardRow) -> Row:

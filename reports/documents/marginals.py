@@ -38,6 +38,7 @@ from pqd.reports.text.distances import (
     cells_text,
     chance_text,
     digits_of,
+    estimate_text,
     figure_text,
     level_text,
     names_text,
@@ -230,7 +231,8 @@ def _measured(
 ) -> Row:
     each, beside = row[0], {one.distance: one for one in row[1:]}
     value, low, high = each.estimate or (0.0, 0.0, 1.0)
-    text, ends = percent_text(value, digits), interval_text(low, high, digits)
+    ends = interval_text(low, high, digits)
+    text = estimate_text(each.estimate, digits) if each.estimate else ""
     name, badge = names_text(each.columns), each.standing.badge
     chance = chance_text(each.reference, each.chance, digits)
     picture = Picture(
@@ -253,7 +255,7 @@ def _measured(
             Cell(ends, high - low),
             Cell(chance, each.reference),
             *(_beside(beside.get(distance), digits) for distance in others),
-            Cell(p_value_text(each.p_value, each.alpha), each.p_value),
+            _sure(each),
         ),
         marks=("SIMULATED",) if report.simulated else (),
         names=(_worst(row),),
@@ -262,11 +264,18 @@ def _measured(
     )
 
 
+def _sure(each: DistanceFacts) -> Cell:
+    """Cell with the p-value of a verdict; the details alone have that of an open one."""
+    if each.standing.is_open:
+        return Cell()
+    return Cell(p_value_text(each.p_value, each.alpha), each.p_value)
+
+
 def _beside(each: DistanceFacts | None, digits: int) -> Cell:
     """Cell for another distance of the same marginal, with a verdict of its own."""
-    if each is None or each.value is None:
+    if each is None or each.estimate is None:
         return Cell()
-    return Cell(percent_text(each.value, digits), each.value, each.standing.badge)
+    return Cell(estimate_text(each.estimate, digits), each.value, each.standing.badge)
 
 
 def _details(report: ProfileReport, row: Marginal) -> Iterator[Block]:
@@ -357,7 +366,7 @@ def _heat_cell(each: DistanceFacts, digits: int, full: float | None) -> HeatCell
         return HeatCell(shade, least.removesuffix(" %"), f"{name}: reliable from {least}", sign)
     odds = p_value_text(each.p_value, each.alpha)
     words = f"{name}: {figure_text(each.estimate)}, {each.standing}, {odds}"
-    text = percent_text(each.estimate.value, digits).removesuffix(" %").replace(" ", "")
+    text = estimate_text(each.estimate, digits).removesuffix(" %").replace(" ", "")
     standing = each.standing
     shade, tone = distance_shade(each, full), standing.badge.tone
     return HeatCell(shade, text, words, standing.sign, standing, tone)

@@ -207,6 +207,14 @@ def figure_text(figure: Figure, digits: int | None = None) -> str:
     return f"{percent_text(figure.value, digits)} ({between})"
 
 
+def estimate_text(figure: Figure, digits: int | None = None) -> str:
+    """Share, or ``< 2.6 %``, the high end of its interval, if the noise hid all of it."""
+    digits = digits_of(figure) if digits is None else digits
+    if figure.value:
+        return percent_text(figure.value, digits)
+    return f"< {interval_text(figure.low, figure.high, digits).split()[-1]} %"
+
+
 def reference_text(share: float, digits: int) -> str:
     """Share without noise, for a place beside noisy shares; it has at least one decimal."""
     return percent_text(share, max(1, digits))

@@ -175,6 +175,12 @@ def to_digits_of(number: Figure, scale: Figure) -> str:
     return rounded if float(rounded.replace(",", "")) else number_text(number, 2)
 
 
+# Blanks within a number and its unit, such as ``5 %`` and ``p < 0.001``; no line is broken there.
+UNITS = re.compile(
+    r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)"
+    r"|(?<=[<>]) (?=[\d.]+ %)|(?<=^[<>]) "
+)
+
 # Numbers of this size or more are written in millions, if no digit is lost.
 _MANY = 10**9
 _MILLIONS = ",000,000"

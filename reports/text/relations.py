@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from pqd.deciders.note import sentence
 from pqd.deciders.options import option
 from pqd.reports.models.relations import WIDEST
-from pqd.reports.text.distances import INDEPENDENT, digits_of, fewer_cells, figure_text, names_text
+from pqd.reports.text.distances import (
+    INDEPENDENT,
+    digits_of,
+    estimate_text,
+    fewer_cells,
+    figure_text,
+    names_text,
+)
 from pqd.reports.text.numbers import interval_text, number_text, p_value_text, percent_text
 
 if TYPE_CHECKING:
@@ -62,7 +69,7 @@ def relations_title(facts: RelationsFacts | None) -> str:
     """Words for a title, such as ``relations kept 56 %``; empty without a figure."""
     if facts is None or facts.estimate is None:
         return ""
-    value = percent_text(facts.estimate.value, _digits(facts))
+    value = estimate_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"relations NOT kept ({value})"
     return f"relations kept {value}" if facts.is_known else _unknown(facts)
@@ -74,7 +81,7 @@ def kept_text(facts: RelationsFacts) -> str:
         return {"none": "none to keep", "in the copy alone": "invented"}.get(
             facts.presence or "", "not known"
         )
-    value = percent_text(facts.estimate.value, _digits(facts))
+    value = estimate_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"NOT kept, {value}"
     if not facts.is_known:

@@ -89,6 +89,11 @@ REPORTS: dict[str, Callable[[], Report]] = LARGE_REPORTS | {
     "ranking": lambda: ranking_reports.DETAILED,
     "ranking-plain": lambda: ranking_reports.RANKING,
 }
+# Columns that are narrower than their words.
+FIXED = (
+    ".rows { table-layout: fixed; width: 20rem } "
+    ".rows > thead > tr > th { width: 2rem; overflow-wrap: anywhere; "
+)
 # What a broken page must be caught for, and in which view.
 TWINS = {
     "lang": ('<html lang="en">', "<html>", "wide light", "html-has-lang"),
@@ -103,8 +108,9 @@ TWINS = {
     ),
     "heads": ("thead button { display: contents", "thead { display: block", "on paper", "heads"),
     "sheets": ('content: counter(page) "', 'content: "', "on paper", "no numbers"),
-    "sign": ("th.first { width: 7.5", "th.first { width: 2", "wide light", "NO reaches"),
-    "title": ("th.number { width: 7.6", "th.number { width: 2", "wide light", "is broken"),
+    "sign": (".rows > thead > tr > th {", FIXED, "desk light", "NO reaches"),
+    "title": (".rows > thead > tr > th {", FIXED, "desk light", "Tolerance is broken"),
+    "name": ("overflow-wrap: break-word", "overflow-wrap: anywhere", "desk light", "is broken"),
     "paper": ("moved.splice(0)", "moved.slice(1)", "on paper", "the screen"),
     "script": ("form.hidden = false", "form.hidden = true", "driven", "no controls"),
     "console": ("filter();\n", "filter(); console.warn(1);\n", "driven", "console says"),

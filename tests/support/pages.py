@@ -24,6 +24,9 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # A place where a line may be broken is part of a text.
+        if tag == "wbr":
+            return
         self.tags.append((tag, tuple(name for name, _ in attrs)))
         self.attributes.append((tag, dict(attrs)))
         if tag not in VOID:

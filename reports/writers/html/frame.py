@@ -9,7 +9,7 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from pqd.reports.writers.html.texts import harmless, told
+from pqd.reports.writers.html.texts import bound, told
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -61,7 +61,7 @@ def _environment() -> Environment:
         loader=PackageLoader("pqd.reports"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_harmless,
+        finalize=_bound,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -70,8 +70,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _harmless(value: object) -> object:
-    return harmless(value) if type(value) is str else value
+def _bound(value: object) -> object:
+    return bound(value) if type(value) is str else value
 
 
 def _source(environment: Environment, name: str) -> str:

@@ -14,7 +14,7 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from pqd.reports import blocks as b
-from pqd.reports.writers.html.texts import code_text, harmless, titled
+from pqd.reports.writers.html.texts import bound, code_text, harmless, titled
 
 # Number of rows that are shown at once, and that can be read without the script.
 _PAGE = 100
@@ -98,14 +98,14 @@ def _values(
     heads: dict[tuple[str, ...], int],
 ) -> list[Any]:
     """Row as the script reads it; its texts hold no sign that a browser would obey."""
-    lines = [[harmless(b.plain(row.remark)), "plain"]] if row.remark else []
+    lines = [[bound(b.plain(row.remark)), "plain"]] if row.remark else []
     small: list[int | list[str]] = []
     code: list[list[str]] = []
     for part in b.spread(row.details()):
         if isinstance(part, b.Lines):
-            lines += ([harmless(b.plain(text)), role] for text, role in part.lines)
+            lines += ([bound(b.plain(text)), role] for text, role in part.lines)
         elif isinstance(part, b.Code):
-            code.append([harmless(part.title), harmless(code_text(part))])
+            code.append([bound(part.title), harmless(code_text(part))])
         elif isinstance(part, b.Table) and not small:
             # Pictures are not drawn here, so their column would be empty.
             shown = [column.kind != "picture" for column in part.columns]
@@ -115,12 +115,12 @@ def _values(
     # A row without a verdict gets the tone of its worst badge.  Rows with a bad tone are printed.
     tones = {cell.badge.tone for cell in row.cells if cell.badge}
     return [
-        harmless(name),
-        [_cell(*map(harmless, cell)) for cell in cells],
-        harmless(row.asks),
-        harmless(row.said.text if row.said else row.aside),
+        bound(name),
+        [_cell(*map(bound, cell)) for cell in cells],
+        bound(row.asks),
+        bound(row.said.text if row.said else row.aside),
         row.said.tone if row.said else next((tone for tone in _WORST if tone in tones), "none"),
-        [*map(harmless, row.marks)],
+        [*map(bound, row.marks)],
         [places[name] for name in row.names],
         [line[:1] if line[1] == "plain" else line for line in lines],
         small,
@@ -140,4 +140,4 @@ def _small(row: b.Row, shown: Sequence[bool]) -> list[str]:
         for cell in compress(row.cells, shown)
     ]
     marks = f" ({', '.join(row.marks)})" if row.marks else ""
-    return [harmless(f"{texts[0]}{marks}"), *map(harmless, texts[1:])]
+    return [bound(f"{texts[0]}{marks}"), *map(bound, texts[1:])]

@@ -1,4 +1,4 @@
-"""Texts of a page: hidden signs are written out, and options of commands are not broken."""
+"""Texts of a page: hidden signs are written out, and lines are broken where a reader expects it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,30 @@ from typing import TYPE_CHECKING
 
 from pqd.reports import blocks as b
 from pqd.reports.escape import caret_lines, visible
+from pqd.reports.text.numbers import UNITS
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 # Cells per line of a code with carets, as many as a page has room for.
 _WIDTH = 72
-# Option with several words, such as --dry-run; a browser would break it at a hyphen.
-_OPTION = re.compile(r"(--[a-z]+(?:-[a-z]+)+)")
+# Option such as --dry-run; a browser would break it at a hyphen.
+_OPTION = re.compile(r"(--[a-z]+(?:-[a-z]+)*)")
+# Word that may be wider than a column, and its places at which a line may be broken: behind a sign
+# between two parts, else behind so many letters.
+_MOST = 24
+_LONG = re.compile(rf"\S{{{_MOST + 1},}}")
+_PART = re.compile(rf"[_./](?=[^_./])|[^_./-]{{{_MOST}}}(?=[^_./-])")
 
 
 def harmless(text: str) -> str:
     """Text in which every hidden sign is written as an escape; line ends stay."""
     return text if text.isprintable() else visible(text, keep="\n")
+
+
+def bound(text: str) -> str:
+    """Harmless text in which no number is separated from its unit."""
+    return UNITS.sub("\N{NO-BREAK SPACE}", harmless(text))
 
 
 def titled(column: b.Column) -> str:
@@ -41,27 +52,13 @@ def told(text: b.Text) -> str | Markup:
     return _markup("".join(shown))
 
 
-def cell_content(
-    cell: b.Cell,
-    *,
-    marks: Sequence[str] = (),
-    links: Sequence[tuple[str, str]] = (),
-    beside: bool = True,
-) -> str | Markup:
+def cell_content(cell: b.Cell, *, marks: Sequence[str] = (), beside: bool = True) -> str | Markup:
     """Content of a cell: its badge, its text, the row's marks, and its second line.
 
-    ``links`` are parts of the text, each with the anchor to which it leads; an empty anchor makes
-    no link.  ``beside``: the badge stands beside the text; else it stands below the text.
+    ``beside``: the badge stands beside the text; else it stands below the text.
     """
-    if not (cell.badge or cell.under or cell.strong or marks or links):
-        return cell.text
-    text = _escaped(cell.text)
-    if links:
-        text = ", ".join(
-            f'<a href="#{anchor}">{_escaped(part)}</a>' if anchor else _escaped(part)
-            for part, anchor in links
-        )
-    elif cell.strong:
+    text = _breakable(cell.text)
+    if cell.strong:
         text = f"<b>{text}</b>"
     badge = cell.badge
     if badge and (beside or not cell.text):
@@ -74,11 +71,17 @@ def cell_content(
 
 
 def _under(text: str) -> str:
-    return f' <span class="under">{_escaped(text)}</span>' if text else ""
+    return f' <span class="under">{_breakable(text)}</span>' if text else ""
 
 
 def _escaped(text: str) -> str:
-    return escape(harmless(text))
+    return escape(bound(text))
+
+
+def _breakable(text: str) -> str:
+    """Escaped text whose long words may be broken between their parts."""
+    pieces = _LONG.sub(lambda word: _PART.sub("\\g<0>\0", word[0]), bound(text)).split("\0")
+    return "<wbr>".join(map(escape, pieces))
 
 
 def _markup(text: str) -> Markup:
@@ -95,3 +98,8 @@ def code_text(part: b.Code) -> str:
     for line, carets in zip_longest(part.text.split("\n"), part.carets, fillvalue=""):
         lines += caret_lines(line, carets, _WIDTH) if carets else [line]
     return "\n".join(lines)
+
+
+def verbatim(text: str) -> Markup:
+    """Text that a reader may copy: its blanks stay blanks."""
+    return _markup(escape(harmless(text)))

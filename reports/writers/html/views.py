@@ -18,7 +18,7 @@ from pqd.reports.writers.html.pictures import (
     plotted,
     side_by_side,
 )
-from pqd.reports.writers.html.texts import cell_content, code_text, titled, told
+from pqd.reports.writers.html.texts import cell_content, code_text, titled, told, verbatim
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -29,12 +29,6 @@ MOST_ROWS = 300
 _FEW = 12
 # Word for groups of a query whose outcome has no name.
 _GROUPS = "groups"
-# Most characters of a badge that fit into a narrow column.
-_WORD = 9
-# Most characters of a word in the title of a narrow column of numbers.
-_TITLE = 10
-# Most characters of a title that is a letter, or a number, in place of a long name.
-_LETTER = 3
 _CLASSES = {
     "badge": "first",
     "name": "name",
@@ -111,7 +105,7 @@ class Views:
         return {"pairs": [(name, told(text)) for name, text in part.pairs]}
 
     def _code(self, part: b.Code, **_: bool) -> dict[str, Any]:
-        return {"title": part.title, "text": code_text(part), "marked": bool(part.carets)}
+        return {"title": part.title, "text": verbatim(code_text(part)), "marked": bool(part.carets)}
 
     def _shares(self, part: b.Shares, **_: bool) -> dict[str, Any]:
         return {"parts": _parts(part)}
@@ -141,7 +135,7 @@ class Views:
     def _table(self, table: b.Table, *, small: bool) -> dict[str, Any]:
         table = _without_empty_columns(table)
         places = list(_places(table.columns))
-        heads = [(each.title, _class(table, each)) for each in places]
+        heads = [(each.title, _CLASSES.get(each.column.kind, "")) for each in places]
         terms = {each.title: self._terms.get(_term(each.column), "") for each in places}
         names = _names(table)
         shown: dict[str, Any] = {
@@ -154,6 +148,7 @@ class Views:
             "order": " ".join(filter(None, (table.order, *_folds(table)))) if table.size else "",
             "empty": table.empty,
             "names": names,
+            "folded": [],
             "terms": {} if small else {title: told for title, told in terms.items() if told},
             "counts": ", ".join(
                 f"{len(g.rows):,} {g.name}" for g in table.groups if g.name and g.rows
@@ -161,8 +156,20 @@ class Views:
         }
         if not small and self._is_many(table):
             return {**shown, "style": "many", "many": many_view(table, heads, names)}
+        folded = [
+            g
+            for g in table.groups
+            if g.rows and g.fate == "passed" and g.most == 0 and not (table.find or small)
+        ]
+        shown["folded"] = [
+            (f"{len(g.rows)} {g.name}", self.block(replace(table, groups=[g]), small=True))
+            for g in folded
+        ]
         listed = [
-            row for g in table.groups for row in (g.rows[: g.most] if table.silent else g.rows)
+            row
+            for g in table.groups
+            if g not in folded
+            for row in (g.rows[: g.most] if table.silent else g.rows)
         ]
         opens = any(map(_opens, listed))
         style = "small" if small or table.words else "rows" if opens else "brief"
@@ -207,7 +214,6 @@ class Views:
             content = cell_content(
                 cell._replace(strong=False) if named else cell,
                 marks=marks if named else (),
-                links=[(text, self._anchors.get(name, "")) for text, name in cell.links],
                 beside=beside or column.kind == "badge",
             )
             picture = placed(cell.picture) if cell.picture else None
@@ -238,6 +244,7 @@ class Views:
         name = next(at for at, column in enumerate(table.columns) if column.kind == "name")
         return View(
             grouping=grouping,
+            code=verbatim(grouping.code),
             groups=f"{len(rows)} {_GROUPS}",
             answers=len(rows),
             anchor=self._anchors.get(grouping.name, ""),
@@ -314,24 +321,6 @@ def _term(column: b.Column) -> str:
 
 def _folds(table: b.Table) -> Iterator[str]:
     return (f"{group.fold}." for group in table.groups if group.fold and group.rows)
-
-
-def _class(table: b.Table, each: _Place) -> str:
-    """Class of a column: ``sign`` for a narrow column of badges, ``ends`` for wide intervals."""
-    place, below, column, title = each
-    cells = [row.cells[place] for row in table.rows]
-    if column.kind == "text" and all(cell.badge and not cell.text for cell in cells):
-        return "sign" if len(title) > _LETTER else "sign short"
-    wide = any(len(word) > _TITLE for word in title.split())
-    if column.kind == "number" and (wide or any(" to " in cell.text for cell in cells)):
-        return "number ends"
-    if below is not None and any(" to " in row.cells[below].text for row in table.rows):
-        return "number between"
-    if column.kind == "badge" and any(len(c.badge.text) > _WORD for c in cells if c.badge):
-        return "first long"
-    if any(len(cell.links) > 1 for cell in cells):
-        return "linked"
-    return _CLASSES.get(column.kind, "")
 
 
 def _names(table: b.Table) -> list[str]:

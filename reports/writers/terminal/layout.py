@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from pqd.reports.blocks import plain
 from pqd.reports.escape import visible
+from pqd.reports.text.numbers import UNITS
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 INDENT = " " * 5
 
-# Blanks in "5 %" and "p < 0.001" must not be broken, but rich may break a line at every blank.  So
-# while a line is wrapped, half a character (a lone surrogate) replaces them.  No text has this
-# sign, since ``visible`` escapes it.
-_BOUND = re.compile(r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)")
+# Rich may break a line at every blank.  So while a line is wrapped, half a character (a lone
+# surrogate) replaces the blanks of ``UNITS``.  No text has this sign, since ``visible`` escapes it.
 _BOND = "\ud800"
 
 
@@ -37,7 +35,7 @@ def bound(text: Text) -> Text:
 
 def words(text: str) -> list[str]:
     """Parts of a text that may not be broken, such as ``5 %``."""
-    return [word.replace(_BOND, " ") for word in _BOUND.sub(_BOND, text).split()]
+    return [word.replace(_BOND, " ") for word in UNITS.sub(_BOND, text).split()]
 
 
 # Signs that a screen without Unicode cannot show, and their substitutes.
@@ -91,7 +89,7 @@ class Screen:
         A number and its unit stay on one line, such as ``5 %``.
         """
         text = Text(line, style=style) if isinstance(line, str) else line.copy()
-        text.plain = _BOUND.sub(_BOND, text.plain)
+        text.plain = UNITS.sub(_BOND, text.plain)
         for piece in text.wrap(self.console, self.width):
             piece.plain = piece.plain.replace(_BOND, " ")
             piece.rstrip()

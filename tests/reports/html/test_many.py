@@ -73,12 +73,12 @@ def test_a_row_has_what_is_known_of_it() -> None:
         "query-2", "COUNT(*) where age > 2", "outside tolerance", "no",
     )  # fmt: skip
     assert [cell[0] for cell in cells] == [
-        "NO", "1,122", "±56.1", "±10", "about 60", "p < 0.001, replayed", "inv_count",
+        "NO", "1,122", "±56.1", "±10", "about 60", "p\xa0<\xa00.001, replayed", "inv_count",
     ]  # fmt: skip
     assert standings == [0]
     assert ["about 4 people away from the opposite verdict"] in lines
     assert found["heads"][deciders[0]][0] == "Decider"
-    assert deciders[1] == ["inv_count (used)", "10", "9.2", "0.1 %", "0.1 %", "0.1"]
+    assert deciders[1] == ["inv_count (used)", "10", "9.2", "0.1\xa0%", "0.1\xa0%", "0.1"]
     assert code == [["Query", "SELECT COUNT(*) FROM D WHERE age > 2"]]
 
 

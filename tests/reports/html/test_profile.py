@@ -122,7 +122,11 @@ def test_a_shade_never_stands_alone() -> None:
     cells = [cell for _, row in found.rows for cell in row if cell is not None]
     assert len(cells) == 120
     for cell in cells:
-        assert cell.text in cell.told
+        if cell.text.startswith("<"):
+            # A distance that the noise hid is at most the high end of its interval.
+            assert f" to {cell.text[1:]})" in cell.told
+        else:
+            assert cell.text in cell.told
         assert {"beyond": "\u2717", "undecided": "?", "within": ""}[cell.name] == cell.sign
         assert f", {cell.name}, p" in cell.told
     shown = re.findall(r'<td class="cell (?:t\d|hatched)" title="[^"]*">.*?</td>', PAGE)
