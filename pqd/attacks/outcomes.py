@@ -39,9 +39,11 @@ MEMBER = 1
 MOST_COPY, MOST_TRIED = 50_000, 2_000
 # The most secrets: each doubles the number of joint outcomes.
 MOST_SECRETS = 8
+# A row of the copy is rare if chance puts 1/10 of a row there at most.
+_RARE = 10
 # Outcomes that are true or false, before the guesses.
 _FLAGS = 3
-_VERSION = 2
+_VERSION = 3
 
 
 class Attack(NamedTuple):
@@ -96,8 +98,8 @@ class Attacks(RowMap):
         The ascending closenesses by which rows are counted.
     guessed
         The cell of each secret in each row of ``nearest``.
-    whole
-        The rows of the copy, each as its bytes.
+    rare
+        The rare rows of the copy, each as its bytes.
     single
         For each half of the columns, the cells that exactly one row of the copy has, as bytes.
     content
@@ -111,7 +113,7 @@ class Attacks(RowMap):
     thresholds: tuple[int, ...]
     closenesses: tuple[int, ...]
     guessed: NDArray[np.int64] = field(repr=False)
-    whole: frozenset[bytes] = field(repr=False)
+    rare: frozenset[bytes] = field(repr=False)
     single: tuple[frozenset[bytes], ...] = field(repr=False)
     content: str
     trees: Trees | None = field(repr=False, default=None)
@@ -137,7 +139,7 @@ class Attacks(RowMap):
         rows = np.column_stack([codes[each] for each in self.partitions[:number]])
         truths = [codes[each] for each in self.partitions[number:]]
         found = self.nearest.search(rows) if self._searches else self.nearest.unsearched(len(rows))
-        copied = np.fromiter((each in self.whole for each in as_bytes(rows)), bool, len(rows))
+        copied = np.fromiter((each in self.rare for each in as_bytes(rows)), bool, len(rows))
         singled = np.zeros(len(rows), bool)
         for half, single in enumerate(self.single):
             own = as_bytes(rows[:, half::2])
@@ -244,7 +246,7 @@ class Attacks(RowMap):
         """
         own = tried(len(self.nearest.codes))
         rows, guesses = self.nearest.codes[own], unseen or self._of_nearest(found)
-        copied = np.array([copy.whole[each] > 1 for each in as_bytes(rows)], bool)
+        copied = np.array([copy.rare[each] > 1 for each in as_bytes(rows)], bool)
         singled = np.zeros(len(own), bool)
         for half, counts in enumerate(copy.halves):
             # Without the row itself exactly one row is left in its cell.
@@ -258,16 +260,16 @@ class Attacks(RowMap):
 
 
 class CopyRows(NamedTuple):
-    """Rows of the copy as bytes, and those of each half of its columns, with their numbers."""
+    """Rare rows of the copy as bytes, and each half of its columns, with their numbers."""
 
-    whole: Counter[bytes]
+    rare: Counter[bytes]
     halves: tuple[Counter[bytes], ...]
 
     @classmethod
-    def of(cls, codes: NDArray[np.int64]) -> CopyRows:
-        """Numbers of the rows of ``codes``."""
-        halves = tuple(Counter(as_bytes(codes[:, half::2])) for half in range(2))
-        return cls(Counter(as_bytes(codes)), halves)
+    def of(cls, codes: NDArray[np.int64], known: NDArray[np.bool_]) -> CopyRows:
+        """Numbers of the ``known`` rows of ``codes``."""
+        halves = tuple(Counter(as_bytes(codes[known, half::2])) for half in range(2))
+        return cls(Counter(as_bytes(codes[known & are_rare(codes)])), halves)
 
 
 def attacks_on(
@@ -288,7 +290,7 @@ def attacks_on(
     codes, guessed = codes[order], guessed[order].astype(np.int64)
     content = hashlib.sha256(np.ascontiguousarray(codes, dtype="<i8").ravel().data)
     content.update(np.ascontiguousarray(guessed, dtype="<i8").ravel().data)
-    copy = CopyRows.of(codes[known_rows(partitions, codes)])
+    copy = CopyRows.of(codes, known_rows(partitions, codes))
     columns = [each.column for each in partitions]
     places = tuple(columns.index(each.column) for each, _ in secrets)
     first = (codes[:MOST_COPY], guessed[:MOST_COPY])
@@ -304,13 +306,33 @@ def attacks_on(
         _points(found.distance, SHARES),
         _points(found.closeness, MEMBERS),
         first[1],
-        frozenset(copy.whole),
+        frozenset(copy.rare),
         tuple(frozenset(row for row, rows in each.items() if rows == 1) for each in copy.halves),
         content.hexdigest(),
         trees,
     )
     unseen = unseen_guesses(*first, places, known, own) if trees else None
     return attacks, attacks.trial(copy, found, unseen)
+
+
+def are_rare(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Rows of the copy that chance hardly puts there, by its other rows.
+
+    If a column did not depend on the others, as many rows would be expected at a row as agree with
+    it in all other columns, times the share of rows that have its value.  The largest such number,
+    over the columns, counts.  Equal rows count once, so a copy that repeats its rows has the same
+    rare rows.
+    """
+    columns = np.arange(1, codes.shape[1] + 1, dtype=np.uint64) << np.uint64(32)
+    marks = mixed(codes.astype(np.uint64) + columns)
+    _, first, at = np.unique(marks.sum(axis=1), return_index=True, return_inverse=True)
+    marks, codes = marks[first], codes[first]
+    whole, most = marks.sum(axis=1), np.zeros(len(first), np.int64)
+    for values, mark in zip(codes.T, marks.T, strict=True):
+        _, group, agreeing = np.unique(whole - mark, return_inverse=True, return_counts=True)
+        np.maximum(most, (agreeing[group] - 1) * (np.bincount(values)[values] - 1), out=most)
+    rare: NDArray[np.bool_] = _RARE * most <= len(first)
+    return rare[at]
 
 
 def _points(scores: NDArray[np.int64], shares: tuple[float, ...]) -> tuple[int, ...]:

@@ -80,7 +80,11 @@ _EXCESS = (
     "holds the noise and the sampling error of both."
 )
 _ATTACKS = {
-    "copied": "The row stands in the copy as it is, in all columns.",
+    "copied": (
+        "The row stands in the copy as it is, in all columns, and is rare there: for each column, "
+        "the number of the copy's other rows that agree in all other columns, times the share of "
+        "those that have its value, is at most 0.1."
+    ),
     "near": (
         "The row is as near to some row of the copy as only 1 of 100 of the copy's own rows are to "
         "another: Gower's distance, the mean over the columns of 1 for texts that differ, and for "

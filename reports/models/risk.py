@@ -80,8 +80,8 @@ class AttackOutlook:
 class AttackFacts:
     """Success of one attack.
 
-    ``id`` is ``copied`` (the row stands in the copy), ``near`` (it is as near to the copy as few of
-    the copy's own rows are to each other), ``membership`` (it is so near for its place),
+    ``id`` is ``copied`` (the row is a rare row of the copy), ``near`` (it is as near to the copy as
+    few of the copy's own rows are to each other), ``membership`` (it is so near for its place),
     ``linkability``, ``singling-out`` or ``inference``;
     ``column`` is the secret of an inference.  ``rate`` is the share of the private rows on which it
     succeeds; in a plan it is ``copy_rate``, with the interval that noise would give it.

@@ -37,7 +37,7 @@ def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str
     beyond = f"that is about {number_text(max(0, round(facts.persons.value)))} {persons} ({many})"
     knows = f"who knows {listed([*known])}" if known else "who knows all else"
     words = {
-        "copied": f"{rate} of the private {persons} stand in the copy, of others {other}",
+        "copied": f"{rate} of the private {persons} are rare rows of the copy, of others {other}",
         "near": f"{rate} of the private {persons} are near copies, of others {other}",
         "membership": (
             f"An attacker takes {rate} of the private {persons} for members, of others {other}"

@@ -86,7 +86,7 @@ def test_a_copy_with_private_rows_fails_and_a_clean_one_passes() -> None:
     assert report.held_out_cost.epsilon == 4
     assert report.held_out == "held.csv"
     assert "more than 1%: copied; excess +" in results["copied@leaked"].message
-    assert "of the private rows stand in the copy" in results["copied@leaked"].message
+    assert "of the private rows are rare rows of the copy" in results["copied@leaked"].message
     assert results["guessed@clean"].message == "each gains at most 12% from private rows"
 
 
@@ -282,7 +282,7 @@ def test_the_command_exits_with_one_and_explains(command: Command) -> None:
     assert "spent on held.csv" in " ".join(shown.split())
     code, one, _ = command("check", "audit.toml", "--explain", "copied@leaked")
     assert code == 0
-    assert "stand in the copy, of others" in " ".join(one.split())
+    assert "rare rows of the copy, of others" in " ".join(one.split())
     code, _, told = command("check", "audit.toml", "--output", "json=held.csv")
     assert code == 2
     assert "held.csv" in told

@@ -153,7 +153,7 @@ def test_a_person_of_several_rows_counts_once() -> None:
     assert report.rows.value == 600
     assert of(report, "copied").rate.value == pytest.approx(60 / 600)
     assert report.cost.unit == "who"
-    assert "persons stand in the copy" in " ".join(str(report).split())
+    assert "persons are rare rows of the copy" in " ".join(str(report).split())
 
 
 def test_seeded_noise_is_marked() -> None:
