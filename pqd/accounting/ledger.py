@@ -308,12 +308,30 @@ class Ledger:
         """Limits of the current periods of the calendar, as a report shows them."""
         return tuple(allowance.facts() for allowance in self.period_allowances(data_set))
 
-    def _check_known(self, table: RecognisedTable) -> None:
-        """Refuse a table that may be a version of any data set, if the ledger has a limit."""
+    def check_beside(self, table: RecognisedTable, first: RecognisedTable) -> None:
+        """Refuse a ``table`` that this ledger cannot tell from ``first``, charged just before it.
+
+        If ``first`` has no data set yet, its charge opens one.  Then the ledger holds a data set of
+        which ``table`` may be a version, where it held none when both were quoted.
+
+        Raises
+        ------
+        ParameterError
+            As ``check_budget``.
+        """
+        if self.data_set(first) is None:
+            self._check_known(table, first.label)
+
+    def _check_known(self, table: RecognisedTable, first: str = "") -> None:
+        """Refuse a table that may be a version of any data set, if the ledger has a limit.
+
+        ``first`` is the label of a table whose data set the same run opens before.
+        """
         accounts = self._current
         if table.name or not self.limited or accounts.found(table):
             return
-        others = [each for each in self.data_sets if each.is_private]
+        others = [f"{each.number} is {each.label}" for each in self.data_sets if each.is_private]
+        others += [f"one is opened for {first}"] if first else []
         if accounts.is_at_ended_place(table) or (table.places.kept and not others):
             return
         named = f"{option('--dataset NAME')}, or dataset in a spec"
@@ -324,7 +342,7 @@ class Ledger:
                 f"set of the table ({named}), and name it so for each version"
             )
         place = "neither its rows nor its place were" if table.places.kept else "its rows were not"
-        known = ", ".join(f"{each.number} is {each.label}" for each in others[:_MOST_NAMED])
+        known = ", ".join(others[:_MOST_NAMED])
         raise ParameterError(
             f"the ledger {self.path.name} has a limit, and cannot know whether {table.label} is a "
             f"new version of a data set that it knows: {place} charged before. Nothing was spent. "

@@ -299,6 +299,7 @@ def quote_both(
         if _of_one_data_set(quote, other, accountant, held_out.accountant):
             # The second charge finds the first one spent.
             quote_sets(apart, held_out.accountant, progress, after=quote.charge)
+        _check_told_apart(quote, other, accountant, held_out.accountant)
     _check_other_rows(quote, other, accountant, held_out.accountant)
 
 
@@ -337,6 +338,20 @@ def measure_held_out(
 
 def _apart(risks: Sequence[PlannedRisk]) -> list[MeasurementSet]:
     return [each.apart for each in risks if each.apart]
+
+
+def _check_told_apart(
+    own: Quote,
+    other: Quote,
+    accountant: Accountant | None,
+    held_out_accountant: Accountant | None,
+) -> None:
+    """Refuse held-out rows whose data set the ledger cannot know once the private rows are paid."""
+    one, two = own.table, other.table
+    if one is None or two is None or accountant is None or held_out_accountant is None:
+        return
+    if accountant.path == held_out_accountant.path and own.new and other.new:
+        held_out_accountant.ledger.check_beside(two, one)
 
 
 def _of_one_data_set(

@@ -524,6 +524,23 @@ def test_a_held_out_table_that_a_limit_does_not_know_is_named_by_its_own_option(
     assert command(*given, "--dataset", "ward", "--held-out-dataset", "others")[0] == 0
 
 
+@pytest.mark.parametrize("named", [(), ("--dataset", "ward")])
+def test_a_limit_refuses_unnamed_held_out_rows_before_the_first_charge(
+    command: Command, files: dict[str, str], named: tuple[str, ...]
+) -> None:
+    """The first charge opens the data set from which the held-out rows cannot be told."""
+    assert command("ledger", "limit", files["private"], "10")[0] == 0
+    given = ("risk", files["private"], files["copy"], "--held-out", files["held"], *named)
+    code, _, told = command(*given)
+    assert code == 2
+    assert "one is opened for private.csv" in " ".join(told.split())
+    assert "Nothing was spent" in told
+    assert "was charged" not in told
+    code, _, told = command("ledger", "show", files["private"])
+    assert "spent epsilon" not in told
+    assert command(*given, "--held-out-dataset", "others")[0] == 0
+
+
 def test_the_same_rows_in_another_file_are_no_others(
     command: Command, files: dict[str, str], tmp_path: Path
 ) -> None:
