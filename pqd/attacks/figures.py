@@ -33,12 +33,16 @@ def attack_facts(
     private: Sequence[Successes],
     held_out: Sequence[Successes] | None,
 ) -> tuple[AttackFacts, ...]:
-    """Facts of each attack, the worst first: post-processing of the released numbers."""
+    """Facts of each attack, the worst first: post-processing of the released numbers.
+
+    More kinds may have been tried than ``parameters`` name; those have no facts.
+    """
     facts = _rates(bound, parameters, private)
     if held_out:
         # The further released numbers are points of curves.
         tables = zip(facts, private, held_out, strict=False)
-        facts = [_compared(*each, bound, parameters) for each in tables]
+        wanted = (each for each in tables if each[0].id in parameters.kinds)
+        facts = [_compared(*each, bound, parameters) for each in wanted]
     return tuple(sorted(facts, key=_badness))
 
 

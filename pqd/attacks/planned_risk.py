@@ -7,7 +7,7 @@ so does the held-out table, in an account of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from pqd.attacks.parameters import RiskParameters
 from pqd.deciders.exact import Number
 from pqd.deciders.note import note
 from pqd.deciders.options import option, with_option
+from pqd.deciders.risk.successes import Successes
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.source import place_key
 from pqd.engine.sources.spark_address import is_spark
@@ -35,6 +36,7 @@ from pqd.engine.tables import Table, dry_table, open_table
 from pqd.errors import ParameterError, TableError
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress
+from pqd.reports.models.audit import Cost
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart
 from pqd.reports.models.risk import AttackFacts, RiskReport
@@ -66,10 +68,14 @@ class HeldOut:
         """The accountant, if its ledger exists: a dry run makes none."""
         return self.accountant if self.accountant and self.accountant.exists() else None
 
+    def cost(self, quote: Quote, unit: PrivacyUnit | None) -> Cost:
+        """Cost of a run on the held-out table, by its ``quote``."""
+        return cost_of(quote, self.existing, unit)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RiskRequest:
-    """Attacks that a profile or a ranking tries too, and the held-out table as it is given.
+    """Attacks that another report tries too, and the held-out table as it is given.
 
     ``total_epsilon`` is their budget on each private table.  ``accountant`` keeps the account of
     the held-out table; None keeps no account.
@@ -205,34 +211,6 @@ def plan_risk(
     )
 
 
-def plan_risks(
-    tables: SyntheticTables,
-    total_epsilon: Fraction,
-    usual: RiskParameters,
-    unit: PrivacyUnit | None,
-    held_out: HeldOut | None,
-    copy_epsilons: Sequence[Fraction | None],
-) -> list[PlannedRisk]:
-    """Plans of the ``usual`` attacks on each copy of ``tables``; the copies share the budget.
-
-    The noise of a cube grows with the number of released numbers, so one release of the attacks on
-    all K copies would have the same noise as K releases, each at 1 / K of the budget.
-    ``copy_epsilons`` has for each copy the epsilon with which it was made, if that is stated.
-
-    The errors are those of ``plan_risk``.
-    """
-    share = total_epsilon / len(tables.copies)
-    return [
-        plan_risk(
-            tables.of_copy(place),
-            replace(usual, total_epsilon=share, copy_epsilon=epsilon),
-            unit,
-            held_out,
-        )
-        for place, epsilon in enumerate(copy_epsilons)
-    ]
-
-
 def _held_out_set(
     bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables, table: Table
 ) -> MeasurementSet:
@@ -257,19 +235,15 @@ def _held_out_set(
     )
 
 
-def risk_parts(risks: Sequence[PlannedRisk]) -> tuple[BudgetPart, ...]:
-    """Part of the budget of a private table that all attacks have; none without attacks."""
-    if not risks:
-        return ()
-    law = risks[0].measurement.law
-    return (
-        BudgetPart(
-            part="attacks",
-            epsilon=sum((each.measurement.cost for each in risks), Fraction(0)),
-            numbers=sum(each.measurement.law.numbers for each in risks),
-            scale=law.deviation,
-            noise="cube",
-        ),
+def risk_part(risk: PlannedRisk) -> BudgetPart:
+    """Part of the budget of a private table that the attacks have."""
+    law = risk.measurement.law
+    return BudgetPart(
+        part="attacks",
+        epsilon=risk.measurement.cost,
+        numbers=law.numbers,
+        scale=law.deviation,
+        noise="cube",
     )
 
 
@@ -288,7 +262,7 @@ def quote_both(
     Raises
     ------
     PqdError
-        The errors of ``quote_sets``; ParameterError if both tables hold the same rows.
+        The errors of ``quote_sets``, and of ``_check_together``.
     """
     apart = _apart(risks)
     if held_out is None or not apart:
@@ -296,11 +270,9 @@ def quote_both(
     quote = quote_sets(sets, accountant, progress)
     with with_option("--held-out-dataset", "--dataset"):
         other = quote_sets(apart, held_out.accountant, progress)
-        if _of_one_data_set(quote, other, accountant, held_out.accountant):
+        if _check_together(quote, other, accountant, held_out):
             # The second charge finds the first one spent.
             quote_sets(apart, held_out.accountant, progress, after=quote.charge)
-        _check_told_apart(quote, other, accountant, held_out.accountant)
-    _check_other_rows(quote, other, accountant, held_out.accountant)
 
 
 def quote_held_out(
@@ -340,66 +312,52 @@ def _apart(risks: Sequence[PlannedRisk]) -> list[MeasurementSet]:
     return [each.apart for each in risks if each.apart]
 
 
-def _check_told_apart(
-    own: Quote,
-    other: Quote,
-    accountant: Accountant | None,
-    held_out_accountant: Accountant | None,
-) -> None:
-    """Refuse held-out rows whose data set the ledger cannot know once the private rows are paid."""
-    one, two = own.table, other.table
-    if one is None or two is None or accountant is None or held_out_accountant is None:
-        return
-    if accountant.path == held_out_accountant.path and own.new and other.new:
-        held_out_accountant.ledger.check_beside(two, one)
-
-
-def _of_one_data_set(
-    own: Quote,
-    other: Quote,
-    accountant: Accountant | None,
-    held_out_accountant: Accountant | None,
+def _check_together(
+    own: Quote, other: Quote, accountant: Accountant | None, held_out: HeldOut
 ) -> bool:
-    """Whether both tables are versions of one data set, which then pays for both."""
-    one, two = own.table, other.table
-    if one is None or two is None or accountant is None or held_out_accountant is None:
-        return False
-    if accountant.path != held_out_accountant.path:
-        return False
-    first, second = accountant.ledger.data_set(one), accountant.ledger.data_set(two)
-    if first is None or second is None:
-        return one.name is not None and one.name == two.name
-    return first == second
-
-
-def _check_other_rows(
-    own: Quote,
-    other: Quote,
-    accountant: Accountant | None,
-    held_out_accountant: Accountant | None,
-) -> None:
-    """Refuse held-out rows that one ledger recognises as the private rows.
+    """Check two tables that have accounts in one ledger; whether one data set pays for both.
 
     Whole tables are compared, as a copy is with the private table (docs/limitations.md).
+
+    Raises
+    ------
+    ParameterError
+        If both hold the same rows, or if the ledger, once the private rows are paid, cannot know
+        the data set of the held-out rows.
     """
-    one, two = own.table, other.table
-    if one is None or two is None or accountant is None or held_out_accountant is None:
-        return
-    if accountant.path == held_out_accountant.path and one.fingerprint == two.fingerprint:
+    one, two, apart = own.table, other.table, held_out.accountant
+    if one is None or two is None or accountant is None or apart is None:
+        return False
+    if accountant.path != apart.path:
+        return False
+    if one.fingerprint == two.fingerprint:
         raise ParameterError(
             f"the held-out table ({option('--held-out')}) holds the same rows as the private "
             f"table; {_OTHERS}. Nothing was spent"
         )
+    ledger = apart.ledger
+    if own.new and other.new:
+        ledger.check_beside(two, one)
+    first, second = ledger.data_set(one), ledger.data_set(two)
+    if first is None or second is None:
+        return one.name is not None and one.name == two.name
+    return first == second
 
 
 def attacks_of_risk(
     risk: PlannedRisk, parameters: RiskParameters, outputs: Outputs, held: Outputs | None
 ) -> tuple[AttackFacts, ...]:
     """Facts of the attacks from the outputs of a run, at a tolerance and level of their own."""
+    return attack_facts(risk.bound, parameters, *_released(risk, outputs, held))
+
+
+def _released(
+    risk: PlannedRisk, outputs: Outputs, held: Outputs | None
+) -> tuple[tuple[Successes, ...], tuple[Successes, ...] | None]:
+    """Released successes on the private rows, and on the held-out rows if there are any."""
     measurement = risk.measurement
-    released = measurement.released(outputs[measurement].numbers)
-    compared = None if held is None else measurement.released(held[measurement].numbers)
-    return attack_facts(risk.bound, parameters, released, compared)
+    own = measurement.released(outputs[measurement].numbers)
+    return own, None if held is None else measurement.released(held[measurement].numbers)
 
 
 def risk_report(
@@ -416,12 +374,7 @@ def risk_report(
     It is post-processing.  Its costs are those of the whole run.
     """
     bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
-    measurement = risk.measurement
-    released = measurement.released(outputs[measurement].numbers)
-    compared = None if held is None else measurement.released(held[measurement].numbers)
-    held_out_cost = None
-    if held is not None and held_out is not None:
-        held_out_cost = cost_of(held.quote, held_out.accountant, unit)
+    released, compared = _released(risk, outputs, held)
     return _report(
         risk,
         attacks=attack_facts(bound, parameters, released, compared),
@@ -430,9 +383,9 @@ def risk_report(
         rows=rows_figure(released, parameters),
         held_out_rows=rows_figure(compared, parameters) if compared else None,
         cost=cost_of(outputs.quote, accountant, unit),
-        held_out_cost=held_out_cost,
+        held_out_cost=held_out.cost(held.quote, unit) if held and held_out else None,
         notes=bound.profile.notes,
-        replayed=all(each.replayed(measurement) for each in (outputs, held) if each),
+        replayed=all(each.replayed(risk.measurement) for each in (outputs, held) if each),
         simulated=noise.simulated,
     )
 
@@ -458,7 +411,7 @@ def risk_plan(
     notes = [*bound.profile.notes, *dry_notes([quote], known, risk.own.private.label)]
     held_out_cost = None
     if other is not None and held_out is not None:
-        held_out_cost = cost_of(other, held_out.existing, unit)
+        held_out_cost = held_out.cost(other, unit)
         notes += dry_notes([other], held_out.existing, held_out.table.label)
     rows, held_out_rows = planned_rows(bound, parameters)
     if lacking := parameters.unstated_rows:

@@ -496,14 +496,14 @@ class LedgerOptions:
 
 @option_group
 class AttackOptions:
-    """Attacks that a profile or a ranking tries too, with a budget of their own."""
+    """Attacks that another report tries too, with a budget of their own."""
 
     risk: Annotated[
         str | None,
         typer.Option(
             metavar="EPSILON",
             help="Also say whether the copy gives anybody away, by the attacks of pqd risk, for "
-            "this epsilon beside --total-epsilon; several copies share it.",
+            "this epsilon beside --total-epsilon.",
         ),
     ] = None
     held_out: HeldOut = None

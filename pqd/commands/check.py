@@ -52,7 +52,7 @@ from pqd.planning.gate import GateInput, GateTerms, decided_gate, plan_gate, quo
 from pqd.planning.planned_verdict import PlannedVerdict, VerdictPlan
 from pqd.progress import Progress, silent, warn
 from pqd.reports.models.audit import Cost, Verdict
-from pqd.reports.models.check import BoundedColumn, CheckReport, CheckResult
+from pqd.reports.models.check import AttackedFacts, BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import added_costs, cost_of, dry_notes
 from pqd.run.execution import measure, quote_sets
@@ -253,23 +253,21 @@ def _decided(
         if each.check.risk:
             risk, parameters = bound.attacks_of(each)
             attacks = attacks_of_risk(risk, parameters, outputs, held)
-            return judged_attacks(
-                each.check,
-                each.id,
-                attacks,
-                parameters,
-                cost,
-                simulated=noise.simulated,
+            tried = AttackedFacts(
+                epsilon=parameters.total_epsilon,
+                alpha=parameters.alpha,
+                attacks=len(risk.bound.attacks.attacks),
                 replayed=all(run.replayed(risk.measurement) for run in (outputs, held) if run),
+                simulated=noise.simulated,
             )
+            return judged_attacks(each.check, each.id, attacks, parameters, cost, tried)
         made_under = spec.copy_epsilon.get(each.synthetic)
         return judged(each.check, each.id, tuple(verdicts[each.id]), made_under)
 
     cost = cost_of(outputs.quote, accountant, bound.unit)
     report = _report(spec, bound, plan, bound.results(result, broken), cost)
     if held and bound.held_out:
-        held_cost = cost_of(held.quote, bound.held_out.accountant, bound.unit)
-        report = replace(report, held_out_cost=held_cost)
+        report = replace(report, held_out_cost=bound.held_out.cost(held.quote, bound.unit))
     every = [verdict for each in verdicts.values() for verdict in each]
     return replace(report, notes=(*report.notes, *look_notes(every)))
 
@@ -436,8 +434,7 @@ def _planned(
     cost = cost_of(quote, known, bound.unit)
     report = _report(spec, bound, plan, bound.results(result, broken), cost)
     if other and bound.held_out:
-        asked = bound.held_out.existing
-        report = replace(report, held_out_cost=cost_of(other, asked, bound.unit))
+        report = replace(report, held_out_cost=bound.held_out.cost(other, bound.unit))
     notes = (*report.notes, *dry_notes([quote], known, bound.private.label))
     return replace(report, dry=True, notes=notes)
 

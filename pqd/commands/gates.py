@@ -63,7 +63,6 @@ from pqd.reports.text.gate import (
 )
 from pqd.reports.text.query import likely_sentence, undecided_parts
 from pqd.spec import Check
-from pqd.spec.schema import ALL_ATTACKS
 from pqd.stated.budgets import AUTO
 
 # Statuses of a verdict, of which the first that occurs is the status of its check.
@@ -182,14 +181,11 @@ def judged_attacks(
     attacks: Sequence[AttackFacts],
     parameters: RiskParameters,
     cost: Cost,
-    *,
-    simulated: bool,
-    replayed: bool,
+    tried: AttackedFacts,
 ) -> CheckResult:
-    """Result of a check of risk: its attacks of those that were tried; the worst counts."""
-    own = _asked(check, attacks)
+    """Result of a check of risk, whose worst attack counts; ``tried`` says how all were tried."""
     groups: dict[Status, list[AttackFacts]] = {status: [] for status in _WORST_FIRST}
-    for each in own:
+    for each in attacks:
         groups[status_of_attack(each)].append(each)
     status = next(each for each in _WORST_FIRST if groups[each])
     message = attacks_message(
@@ -201,20 +197,9 @@ def judged_attacks(
         status,
         gate_of(check, status),
         message,
-        attacks=own,
-        attacked=AttackedFacts(
-            epsilon=parameters.total_epsilon,
-            alpha=parameters.alpha,
-            attacks=len(attacks),
-            replayed=replayed,
-            simulated=simulated,
-        ),
+        attacks=tuple(attacks),
+        attacked=tried,
     )
-
-
-def _asked(check: Check, attacks: Sequence[AttackFacts]) -> tuple[AttackFacts, ...]:
-    """Attacks of the kind that a check of risk is about."""
-    return tuple(each for each in attacks if check.risk in {ALL_ATTACKS, each.id})
 
 
 def planned_attacks(

@@ -17,10 +17,10 @@ from pqd.attacks.planned_risk import (
     RiskRequest,
     measure_held_out,
     open_both,
-    plan_risks,
+    plan_risk,
     quote_both,
     quote_held_out,
-    risk_parts,
+    risk_part,
     risk_report,
     risk_request,
 )
@@ -368,7 +368,7 @@ def run_profile_plan(  # noqa: PLR0913 - as run_profile
         shortfall=shortfall_of(plan),
         dry=True,
         notes=notes,
-        held_out_cost=cost_of(other, held_out.existing, unit) if other and held_out else None,
+        held_out_cost=held_out.cost(other, unit) if other and held_out else None,
     )
 
 
@@ -416,9 +416,12 @@ def _risks(
     if request is None:
         return []
     bound, parameters = plan.bound, plan.parameters
-    usual = RiskParameters.usual(parameters.request, parameters.alpha)
-    copies = [parameters.copy_epsilon]
-    return plan_risks(bound.tables, request.total_epsilon, usual, bound.unit, held_out, copies)
+    attacks = replace(
+        RiskParameters.usual(parameters.request, parameters.alpha),
+        total_epsilon=request.total_epsilon,
+        copy_epsilon=parameters.copy_epsilon,
+    )
+    return [plan_risk(bound.tables.of_copy(0), attacks, bound.unit, held_out)]
 
 
 def _quotes(
@@ -497,7 +500,7 @@ def _report(
         marginals=figures.distances,
         relations=figures.relations,
         columns=bound.columns,
-        budget=(*budget_parts(plan), *risk_parts(risks)),
+        budget=(*budget_parts(plan), *map(risk_part, risks)),
         cost=added_costs([cost_of(quote, accountant, bound.unit) for quote in quotes]),
         copy_rows=bound.copy_rows,
         rows=figures.rows,

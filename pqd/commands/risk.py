@@ -12,18 +12,17 @@ from pqd.attacks.parameters import USUAL_EPSILON, USUAL_TAU, RiskParameters
 from pqd.attacks.planned_risk import (
     HeldOut,
     PlannedRisk,
+    RiskRequest,
     measure_held_out,
-    open_held_out,
+    open_both,
     plan_risk,
     quote_both,
-    refuse_spark,
     risk_plan,
     risk_report,
 )
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
-from pqd.engine.tables import dry_table, open_table
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import privacy_unit
 from pqd.planning.table_separation import separate_tables
@@ -243,12 +242,12 @@ def _planned(  # noqa: PLR0913 - three tables and two accounts
     dry: bool = False,
 ) -> tuple[PlannedRisk, HeldOut | None]:
     """Planned risk report, and its held-out table; a dry run reads no row of a private table."""
-    refuse_spark(private, held_out, synthetic)
+    accountant, other_accountant = accountants
+    request = RiskRequest(
+        total_epsilon=parameters.total_epsilon, held_out=held_out, accountant=other_accountant
+    )
+    secret, other = open_both(private, request, synthetic, dry=dry)
     names = parameters.request.column_names(unit)
-    secret = dry_table(private) if dry else open_table(private, "private")
-    other = None
-    if held_out is not None:
-        other = open_held_out(held_out, accountants[1], secret)
-    tables = separate_tables(secret, synthetic, accountant=accountants[0], names=names, unit=unit)
+    tables = separate_tables(secret, synthetic, accountant=accountant, names=names, unit=unit)
     progress(Step.READING_COPY)
     return plan_risk(tables, parameters, unit, other), other

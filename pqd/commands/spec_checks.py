@@ -181,8 +181,7 @@ class BoundChecks:
         risky = self._risky()
         if spec.held_out and risky:
             table = open_source(spec.held_out.source, "private", self._columns)
-            given = dry_table(table) if dry_run else table
-            self.held_out = open_held_out(given, held_out_accountant, self.private)
+            self.held_out = open_held_out(table, held_out_accountant, self.private)
         self._queries = {each.id: self._requests(each) for each in queries}
         self._marginals = {
             each.id: [] if each.check.schema or each.check.column else self._distances(each)
@@ -427,8 +426,10 @@ class BoundChecks:
         )
 
     def attacks_of(self, selected: SelectedCheck) -> tuple[PlannedRisk, RiskParameters]:
-        """Attacks on the copy of a check of risk, and its tolerance and level."""
-        return self.risks[selected.synthetic], self._risk_parameters[selected.id]
+        """Attacks on the copy of a check of risk; its own kinds of them, tolerance and level."""
+        own = tuple(kind for kind in KINDS if selected.check.risk in {ALL_ATTACKS, kind})
+        parameters = replace(self._risk_parameters[selected.id], kinds=own)
+        return self.risks[selected.synthetic], parameters
 
     def _profile(self, tables: SyntheticTables) -> BoundProfile:
         """Columns and pairs of one synthetic table."""

@@ -235,22 +235,28 @@ def by_rule_alone(ledger: Ledger, engine: SyntheticTable, table: Table) -> tuple
     return (ledger.fingerprint(engine.content(table, ledger.key("rows")).text),)
 
 
-def test_accounts_of_the_same_rows_by_either_rule_are_united(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The spending of neither is lost; broken twin: a ledger that prefers the new account."""
-    custodian = Custodian(tmp_path)
-    kinds = [in_kinds(PEOPLE, tmp_path / name) for name in ("one", "two", "three")]
+def twice_charged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Custodian, object]:
+    """Custodian whose ledger has accounts of the same rows by both rules, and a third file."""
+    custodian = Custodian(folder)
+    kinds = [in_kinds(PEOPLE, folder / name) for name in ("one", "two", "three")]
     for files, rule in zip(kinds, (by_earlier_rule, by_rule_alone), strict=False):
         with monkeypatch.context() as patch:
             patch.setattr(Ledger, "fingerprints_of", rule)
             custodian.charge(files["csv"])
+    return custodian, kinds[2]["store"]
+
+
+def test_accounts_of_the_same_rows_by_either_rule_are_united(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spending of neither is lost; broken twin: a ledger that prefers the new account."""
+    custodian, store = twice_charged(tmp_path, monkeypatch)
     assert [each.spent.epsilon for each in custodian.data_sets()] == [1, 1]
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "fingerprints_of", by_rule_alone)
-        assert custodian.spent_on(kinds[2]["store"]) == 1, "the broken twin sees one of the two"
-    assert custodian.spent_on(kinds[2]["store"]) == 2
-    custodian.charge(kinds[2]["store"])
+        assert custodian.spent_on(store) == 1, "the broken twin sees one of the two"
+    assert custodian.spent_on(store) == 2
+    custodian.charge(store)
     (data_set,) = custodian.data_sets()
     assert data_set.spent.epsilon == 3
     assert [a.fingerprint.partition(":")[0] for a in data_set.versions] == ["rows", "cells"]
@@ -259,18 +265,13 @@ def test_accounts_of_the_same_rows_by_either_rule_are_united(
 def test_a_copy_is_refused_if_any_account_of_its_rows_is_private(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    custodian = Custodian(tmp_path)
-    kinds = [in_kinds(PEOPLE, tmp_path / name) for name in ("one", "two", "three")]
-    for files, rule in zip(kinds, (by_earlier_rule, by_rule_alone), strict=False):
-        with monkeypatch.context() as patch:
-            patch.setattr(Ledger, "fingerprints_of", rule)
-            custodian.charge(files["csv"])
+    custodian, store = twice_charged(tmp_path, monkeypatch)
     custodian.act(lambda ledger: ledger.declare(2, "a slip", public=True))
     other = tmp_path / "other.csv"
     other.write_text("age,city\n1,Ulm\n2,Bonn\n", "utf-8")
     accountant = Accountant(custodian.path)
     with pytest.raises(NotPublicError, match=r"as a private table \(number 1 there\)"):
-        separate_tables(other, kinds[2]["store"], accountant=accountant, names=None)
+        separate_tables(other, store, accountant=accountant, names=None)
     accountant.ledger.close()
 
 
