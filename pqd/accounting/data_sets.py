@@ -289,9 +289,18 @@ class Accounts:
         return tuple(data_set for data_set in self._all() if data_set.ended is None)
 
     def _named(self, name: str) -> DataSet | None:
-        """Data set of a stated name; None for a new name."""
+        """Data set of a stated name, else of the table by which messages name it; None if new."""
         if not name.isdecimal():
-            return next((d for d in self._going_on() if d.has_name(name)), None)
+            named = [d for d in self._going_on() if d.has_name(name)]
+            labelled = [d for d in self._going_on() if not d.names and same_name(name, d.label)]
+            found = named or labelled
+            if len(found) > 1:
+                numbers = " and ".join(str(data_set.number) for data_set in found)
+                raise ParameterError(
+                    f"the data sets {numbers} of the ledger are {name}; state the number of one "
+                    f"({option('--dataset')}). Nothing was spent"
+                )
+            return found[0] if found else None
         found = next((d for d in self._going_on() if d is self.at(int(name))), None)
         if found is None:
             raise ParameterError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as pds
 import pyarrow.parquet as pq
 import pytest
 
@@ -94,7 +95,7 @@ def of_duckdb(folder: Path, number: int) -> object:
 
 def of_a_dataset(folder: Path, number: int) -> object:
     pq.write_table(pa.table({"age": range(number + 1)}), folder / "people.parquet")
-    return pa.dataset.dataset(folder / "people.parquet")
+    return pds.dataset(folder / "people.parquet")
 
 
 WAYS = [

@@ -193,6 +193,31 @@ def test_a_name_joins_a_data_set_without_a_name(tmp_path: Path, custodian: Custo
     assert custodian.spent() == [3]
 
 
+def test_a_data_set_without_a_name_goes_by_the_file_that_messages_name(
+    tmp_path: Path, custodian: Custodian
+) -> None:
+    custodian.limit(3)
+    custodian.charge(written(tmp_path / "data" / "people.csv", 1))
+    moved = written(tmp_path / "other" / "people.csv", 1, 2)
+    with pytest.raises(ParameterError, match=r"1 is people\.csv"):
+        custodian.charge(moved)
+    custodian.charge(moved, "people.csv")
+    (data_set,) = custodian.data_sets()
+    assert (data_set.names, data_set.spent.epsilon) == (("people.csv",), 2)
+
+
+def test_a_file_name_that_two_data_sets_share_names_neither(
+    tmp_path: Path, custodian: Custodian
+) -> None:
+    for number in (1, 2):
+        custodian.charge(written(tmp_path / str(number) / "people.csv", number))
+    third = written(tmp_path / "3" / "people.csv", 3)
+    with pytest.raises(ParameterError, match=r"data sets 1 and 2 .* are people\.csv; state the"):
+        custodian.charge(third, "people.csv")
+    custodian.charge(third, "2")
+    assert custodian.spent() == [1, 2]
+
+
 @pytest.mark.parametrize("name", ["", "  ", "a\0b", "x" * 101, "a\x1bb"])
 def test_a_name_that_cannot_be(name: str) -> None:
     with pytest.raises(ParameterError, match=r"\(dataset\).*1 to 100 characters"):
