@@ -293,14 +293,14 @@ class Accounts:
         if not name.isdecimal():
             named = [d for d in self._going_on() if d.has_name(name)]
             labelled = [d for d in self._going_on() if not d.names and same_name(name, d.label)]
-            found = named or labelled
-            if len(found) > 1:
-                numbers = " and ".join(str(data_set.number) for data_set in found)
+            meant = named or labelled
+            if len(meant) > 1:
+                numbers = " and ".join(str(data_set.number) for data_set in meant)
                 raise ParameterError(
                     f"the data sets {numbers} of the ledger are {name}; state the number of one "
                     f"({option('--dataset')}). Nothing was spent"
                 )
-            return found[0] if found else None
+            return meant[0] if meant else None
         found = next((d for d in self._going_on() if d is self.at(int(name))), None)
         if found is None:
             raise ParameterError(

@@ -203,7 +203,8 @@ def test_a_data_set_without_a_name_goes_by_the_file_that_messages_name(
         custodian.charge(moved)
     custodian.charge(moved, "people.csv")
     (data_set,) = custodian.data_sets()
-    assert (data_set.names, data_set.spent.epsilon) == (("people.csv",), 2)
+    assert data_set.names == ("people.csv",)
+    assert data_set.spent.epsilon == 2
 
 
 def test_a_file_name_that_two_data_sets_share_names_neither(
