@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +14,11 @@ from tests.support.shown import missing_rows
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
-    r"```(console|python|toml)\n(.*?)```(?:\n+(?:[^`\n]+\n+)?```text\n(.*?)```)?", re.DOTALL
+    r'```(console|python|toml)(?: title="(\S+)")?\n(.*?)```'
+    r"(?:\n+(?:[^`\n]+\n+)?```text\n(.*?)```)?",
+    re.DOTALL,
 )
-PAGES = {"custodian": 2, "pipeline": 2, "researcher": 2, "analyst": 1}
+PAGES = {"custodian": 2, "pipeline": 3, "researcher": 2, "analyst": 1}
 TABLES = {"private": "private", "copy": "synthetic", "tree": "synthetic"} | {
     name: name for name in ("flat", "coarse")
 }
@@ -27,6 +31,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, sample in TABLES.items():
         frame = pd.read_parquet(ROOT / "samples" / f"census_{sample}.parquet")
         frame.to_csv(folder / f"{name}.csv", index=False)
+    make = [sys.executable, ROOT / "samples" / "make.py", "census", "--seed", "8"]
+    subprocess.run([*make, "--out", folder, "--format", "csv"], check=True)  # noqa: S603 - ours
+    (folder / "census_private.csv").rename(folder / "others.csv")
     (folder / "q.sql").write_bytes((ROOT / "samples" / "office.sql").read_bytes())
     return folder
 
@@ -47,9 +54,9 @@ def test_a_story_is_told_as_it_happens(
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     assert sum(bool(shown) for *_, shown in blocks) == PAGES[page]
-    for language, code, shown in blocks:
+    for language, title, code, shown in blocks:
         if language == "toml":
-            with Path("audit.toml").open("a", encoding="utf-8") as spec:
+            with Path(title or "audit.toml").open("a", encoding="utf-8") as spec:
                 spec.write(code)
             continue
         if language == "python":

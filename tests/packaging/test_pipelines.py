@@ -21,6 +21,19 @@ PYTHON = """#!/bin/sh
 echo "$0 $@" >> "$ASKED"
 if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; fi
 """
+# The second spec of a job; its tolerance is wide, too.
+RISK = f"""
+private.path = "{ROOT}/samples/census_private.parquet"
+synthetic.copy.path = "{ROOT}/samples/census_synthetic.parquet"
+held_out.path = "{ROOT}/samples/census_flat.parquet"
+budget.epsilon = 10
+risk.total_epsilon = 1
+
+[[check]]
+id = "copied"
+risk = "copied"
+tau = "50%"
+"""
 
 
 def read(name: str) -> dict[Any, Any]:
@@ -114,10 +127,15 @@ def test_the_workflow_runs_the_action_at_a_stated_commit() -> None:
     # YAML 1.1 reads the key "on" as true.
     assert workflow[True]["push"]["paths"]
     steps = workflow["jobs"]["check"]["steps"]
-    _, source, ours, kept = steps
+    _, source, ours, attacks, kept = steps
     assert source["with"]["ref"] == NOT_STATED
     assert ours["uses"] == f"./{source['with']['path']}"
     assert set(ours["with"]) <= set(action["inputs"])
+    assert attacks["env"]["PQD_LEDGER"] == ours["with"]["ledger"]
+    assert "hashFiles('risk.toml')" in attacks["if"]
+    written = re.findall(r"html=\$RUNNER_TEMP/([\w.]+)", attacks["run"])
+    kept_files = kept["with"]["path"].splitlines()
+    assert [f"${{{{ runner.temp }}}}/{name}" for name in written] == kept_files[2:]
     named = re.findall(r"steps\.pqd\.outputs\.(\w+)", kept["with"]["path"])
     assert set(named) == set(action["outputs"])
     for step in (*steps, *action["runs"]["steps"]):
@@ -140,6 +158,7 @@ def test_the_job_of_gitlab_runs(job: Path) -> None:
     stated = gitlab["variables"] | {"PQD_SOURCE": str(source)}
     stated["PQD_LEDGER"] = str(job / "ledger.sqlite")
     script = "\n".join([*gitlab["before_script"], *gitlab["script"]])
+    (job / "risk.toml").write_text(RISK, encoding="utf-8")
     assert stated["PQD_COMMIT"] == NOT_STATED
     assert shell(job, script, **stated)[0] != 0, "nothing is installed until it is stated"
     assert not (job / "asked").exists()
@@ -152,7 +171,8 @@ def test_the_job_of_gitlab_runs(job: Path) -> None:
         ".pqd/.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation ./.pqd",
     ]
     assert ET.parse(job / gitlab["artifacts"]["reports"]["junit"]).getroot().tag == "testsuites"  # noqa: S314
-    assert (job / gitlab["artifacts"]["paths"][0]).stat().st_size
+    for page in gitlab["artifacts"]["paths"]:
+        assert (job / page).stat().st_size
 
 
 def pinned(lock: str) -> set[str]:
