@@ -33,7 +33,7 @@ def test_the_commands_run_in_this_order(
         table(seed).to_csv(f"{name}.csv", index=False)
     Path("q.sql").write_text("SELECT city, COUNT(*) FROM D GROUP BY city;", encoding="utf-8")
     lines = ROW.findall(SHEET)
-    assert len(lines) == 12
+    assert len(lines) == 13
     for line in lines:
         code, out, err = command(*shlex.split(line))
         assert code == 0, f"{line}\n{out}{err}"
