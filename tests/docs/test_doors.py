@@ -31,8 +31,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, sample in TABLES.items():
         frame = pd.read_parquet(ROOT / "samples" / f"census_{sample}.parquet")
         frame.to_csv(folder / f"{name}.csv", index=False)
-    make = [sys.executable, ROOT / "samples" / "make.py", "census", "--seed", "8"]
-    subprocess.run([*make, "--out", folder, "--format", "csv"], check=True)  # noqa: S603 - ours
+    make = [sys.executable, str(ROOT / "samples" / "make.py"), "census", "--seed", "8"]
+    make += ["--out", str(folder), "--format", "csv"]
+    subprocess.run(make, check=True)  # noqa: S603 - ours
     (folder / "census_private.csv").rename(folder / "others.csv")
     (folder / "q.sql").write_bytes((ROOT / "samples" / "office.sql").read_bytes())
     return folder
