@@ -57,7 +57,7 @@ def for_all(function: Callable[[Item], Result], items: Iterable[Item]) -> list[R
     ------
     PqdError
         If ``function`` raises some: the first of them, with the messages of all, one below the
-        other.
+        other.  A QueryError has the results of the other items as its ``understood``.
     """
     results, errors = list[Result](), list[PqdError]()
     for item in items:
@@ -66,7 +66,10 @@ def for_all(function: Callable[[Item], Result], items: Iterable[Item]) -> list[R
         except PqdError as error:
             errors.append(error)
     if errors:
-        raise with_all_messages(errors)
+        first = with_all_messages(errors)
+        if isinstance(first, QueryError):
+            first.understood = tuple(results)
+        raise first
     return results
 
 
@@ -84,8 +87,11 @@ class QueryError(PqdError, ValueError):
     """A query that pqd does not understand or does not admit.
 
     ``start`` and ``stop`` are the offsets in ``sql`` of the part at fault; None means the whole
-    text.  The message marks the part.
+    text.  The message marks the part.  ``understood`` are the other queries of a workload, whose
+    columns are not looked up yet.
     """
+
+    understood: tuple[object, ...] = ()
 
     def __init__(
         self, message: str, sql: str = "", start: int | None = None, stop: int | None = None

@@ -165,7 +165,7 @@ class RiskParameters:
 
 def _kinds(names: Sequence[str] | None) -> tuple[AttackId, ...]:
     """Kinds of attacks that are stated, in their usual order; all without a statement."""
-    stated = stated_names(names, "attacks")
+    stated = stated_names(names, "attacks", f"attacks, which are {', '.join(KINDS)}")
     if stated is None:
         return KINDS
     folded = [name.strip().lower().replace(" ", "-") for name in stated]

@@ -118,21 +118,24 @@ def audit(
     from pqd.cli.progress import progress
     from pqd.commands.audit import run_audit
     from pqd.deciders import SecureNoise
+    from pqd.planning.binding import all_mistakes
 
-    workload, criteria = criteria.of(queries.read(private, synthetic))
+    with all_mistakes(secret, [copy], facts, accountant):
+        parsed = queries.read(private, synthetic)
+    workload, criteria = criteria.of(parsed)
     if is_gate:
         from pqd.commands.gate import gate_terms, run_query_gate
 
         gated = gate_terms(
             budget.gate or "", budget.names, criteria.alpha, criteria.private_rows or None
         )
-        parsed = options.criteria(criteria, facts, criteria.decider, detailed=False)
+        terms = options.criteria(criteria, facts, criteria.decider, detailed=False)
         with progress() as show:
             result = run_query_gate(
                 secret,
                 copy,
                 workload,
-                parsed.at(gated.epsilon),
+                terms.at(gated.epsilon),
                 gated,
                 SecureNoise(),
                 show,

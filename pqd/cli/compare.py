@@ -288,17 +288,20 @@ def compare(
         targets.finish(ranked, display)
         return
     from pqd.commands.compare import run_compare
+    from pqd.planning.binding import all_mistakes
 
-    workload, criteria = criteria.of(queries.read(private, *tables.values()))
+    accountant = ledger.accountant(
+        private, replaying=display.explains, row_is_person=unit.row_is_person
+    )
+    with all_mistakes(secret, copies.values(), facts, accountant):
+        parsed = queries.read(private, *tables.values())
+    workload, criteria = criteria.of(parsed)
     terms = options.criteria(criteria, facts, comparison.estimator)
     rules = comparison.read(terms.at(comparison.epsilon))
     shown = display.selected(workload)
     if not comparison.with_references:
         # References are drawn from the columns of all queries, so they need the whole workload.
         workload = shown
-    accountant = ledger.accountant(
-        private, replaying=display.explains, row_is_person=unit.row_is_person
-    )
     with progress() as show:
         report = run_compare(
             secret, copies, workload, rules, noise, show, accountant=accountant, unit=people

@@ -106,6 +106,7 @@ def plan(
     from pqd.batches.mechanisms import RunBudget
     from pqd.cli.progress import progress
     from pqd.commands.plan import run_plan
+    from pqd.planning.binding import all_mistakes
 
     stated = [each or None for each in (epsilon, total_epsilon, sharing)]
     accuracy = Accuracy.parse(
@@ -116,7 +117,9 @@ def plan(
         criteria = replace(criteria, alpha=str(accuracy.alpha))
     facts = columns.facts(None, [synthetic], unit)
     copy = text.over(facts).table(synthetic, "synthetic")
-    workload, criteria = criteria.of(queries.read(synthetic))
+    with all_mistakes(None, [copy], facts):
+        parsed = queries.read(synthetic)
+    workload, criteria = criteria.of(parsed)
     workload = display.selected(workload)
     detailed = display.detailed or targets.has_values or targets.has_curves(len(workload))
     terms = options.criteria(criteria, facts, criteria.decider, detailed=detailed, planning=True)

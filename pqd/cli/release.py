@@ -187,12 +187,16 @@ def release(
         copy = formats.table(synthetic, "synthetic")
         people = unit.read()
         terms = stated.read(facts)
-        workload = stated.weigh(queries.read(private, synthetic))
-        own_options = stated.mechanism_options
-        display.selected(workload)
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
         )
+        from pqd.planning.binding import all_mistakes
+
+        with all_mistakes(secret, [copy], facts, accountant):
+            parsed = queries.read(private, synthetic)
+        workload = stated.weigh(parsed)
+        own_options = stated.mechanism_options
+        display.selected(workload)
         run = partial(
             _of_tables,
             secret,

@@ -17,7 +17,7 @@ from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
-from pqd.planning.binding import bind
+from pqd.planning.binding import all_mistakes, bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.query_warnings import with_sizes
 from pqd.planning.sure_verdict import limit_of, sure_notes, sure_verdicts
@@ -176,12 +176,15 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
     check_stated(queries, "pqd.profile(private, synthetic)")
     accuracy = Accuracy.parse(sure, at_most, stated_budgets(epsilon, total_epsilon, sharing), alpha)
     budget = None if accuracy else RunBudget.parse(epsilon, total_epsilon, sharing)
-    workload = as_queries(() if queries is None else queries)
-    workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
     facts = stated_facts(
         columns, metadata, private, [synthetic], asks_unit=unit is None and not row_is_person
     )
     formats = text_formats(text_format, format_of_file(facts))
+    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
+    private, synthetic = formats.both(private, synthetic)
+    with all_mistakes(private, [synthetic], facts, means.accountant):
+        parsed = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(scaled(parsed, scale), tau, tolerances)
     criteria = Criteria.of(
         tau=tau,
         alpha=accuracy.alpha if accuracy else alpha,
@@ -192,8 +195,6 @@ def audit(  # noqa: PLR0913 - the facts of an audit, all but three by keyword
         outside=outside,
         private_rows=private_rows,
     )
-    means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
-    private, synthetic = formats.both(private, synthetic)
     with cell_progress() as progress:
         return run_audit(
             private,

@@ -459,6 +459,10 @@ def _refuse_never_counted(
         for hint in never_counted(each.check, plan.of_check(each), is_gated=is_gated)
     ]
     if problems:
+        for each in bound.checks:
+            if error := bound.broken.get(each.id):
+                place, reason = Place("check", None, each.check.line), str(error).splitlines()[0]
+                problems.append(Problem(Code.INVALID_VALUE, place, f"{each.id}: {reason}"))
         raise SpecError(spec.path.name, problems, NEVER_COUNTED.format(option("--only")))
 
 

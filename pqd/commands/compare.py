@@ -23,6 +23,7 @@ from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, overtaken
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import Parameters, privacy_unit
+from pqd.planning.binding import all_mistakes
 from pqd.planning.planned_comparison import ComparisonPlan, PlannedComparison
 from pqd.planning.table_separation import column_names
 from pqd.progress import Progress, silent
@@ -255,8 +256,11 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
                 unit=people,
                 progress=progress,
             )
-    workload = as_queries(() if queries is None else queries)
-    workload, tau = with_tolerances(scaled(workload, scale), tau, tolerances)
+    secret, candidates = formats.all(private, synthetics)
+    copies = candidates.values() if isinstance(candidates, Mapping) else ()
+    with all_mistakes(secret, copies, read, means.accountant):
+        parsed = as_queries(() if queries is None else queries)
+    workload, tau = with_tolerances(scaled(parsed, scale), tau, tolerances)
     shared = Parameters.parse(
         tau=tau,
         epsilon=epsilon,
@@ -265,7 +269,6 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         columns=read,
         private_rows=private_rows,
     )
-    secret, candidates = formats.all(private, synthetics)
     with cell_progress() as progress:
         return run_compare(
             secret,

@@ -28,7 +28,7 @@ from pqd.marginals.measurements import ClaimMeasurement
 from pqd.marginals.profile_parameters import ProfileParameters
 from pqd.marginals.table_gate import LEAST_JUDGED, OTHERS, WITHIN, TableGate, rows_measurement
 from pqd.parameters import Parameters, privacy_unit, stated_rows
-from pqd.planning.binding import bind
+from pqd.planning.binding import all_mistakes, bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.gate import (
     INVERSE,
@@ -174,7 +174,9 @@ def gate(  # noqa: PLR0913 - the facts of a gate, all but three by keyword
                 unit=people,
                 dry_run=dry_run,
             )
-        workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
+        with all_mistakes(private, [synthetic], facts, means.accountant):
+            parsed = as_queries(queries)
+        workload, tau = with_tolerances(scaled(parsed, scale), tau, tolerances)
         criteria = Parameters.parse(tau=tau, epsilon=epsilon, alpha=alpha, columns=facts)
         return run_query_gate(
             private,

@@ -16,7 +16,7 @@ from pqd.deciders.note import Note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import Criteria, Detail, Parameters, privacy_unit
-from pqd.planning.binding import bind
+from pqd.planning.binding import all_mistakes, bind
 from pqd.planning.bound_workload import QueryRequest
 from pqd.planning.planned_verdict import VerdictMeasurement
 from pqd.planning.query_verdict import (
@@ -80,12 +80,14 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
     PqdError
         QueryError, TableError, ParameterError or DeciderError; the message names the query.
     """
-    workload, tau = with_tolerances(scaled(as_queries(queries), scale), tau, tolerances)
     accuracy = Accuracy.parse(sure, at_most, stated_budgets(epsilon, total_epsilon, sharing), alpha)
     facts = stated_facts(
         columns, metadata, None, [synthetic], asks_unit=unit is None and not row_is_person
     )
-    formats = text_formats(text_format, format_of_file(facts))
+    synthetic = text_formats(text_format, format_of_file(facts)).table(synthetic, "synthetic")
+    with all_mistakes(None, [synthetic], facts):
+        parsed = as_queries(queries)
+    workload, tau = with_tolerances(scaled(parsed, scale), tau, tolerances)
     criteria = Criteria.of(
         tau=tau,
         alpha=accuracy.alpha if accuracy else alpha,
@@ -103,7 +105,6 @@ def plan(  # noqa: PLR0913 - the facts of a plan, all but two by keyword
             criteria = criteria.at(stated.epsilon)
         else:
             budget = stated
-    synthetic = formats.table(synthetic, "synthetic")
     with cell_progress() as progress:
         progress(Step.PLANNING)
         return run_plan(

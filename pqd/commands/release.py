@@ -35,7 +35,7 @@ from pqd.errors import (
 from pqd.keywords import with_keyword_advice
 from pqd.parameters import Parameters, privacy_unit
 from pqd.paths import told_as_unwritten
-from pqd.planning.binding import bind
+from pqd.planning.binding import all_mistakes, bind
 from pqd.planning.bound_workload import BoundQuery, QueryRequest
 from pqd.planning.lattices import condition_of
 from pqd.planning.table_separation import column_names, separate_tables
@@ -157,9 +157,11 @@ def release(  # noqa: PLR0913 - the facts of a release, all but three by keyword
     )
     means = Means.of(private, ledger, dataset=dataset, fresh=fresh, row_is_person=row_is_person)
     options = read_mechanism_options(mechanism, mechanism_options)
-    workload = with_weights(as_queries(queries), weights)
-    target = None if table is None else check_new(table)
     private, synthetic = formats.both(private, synthetic)
+    with all_mistakes(private, [synthetic], facts, means.accountant):
+        parsed = as_queries(queries)
+    workload = with_weights(parsed, weights)
+    target = None if table is None else check_new(table)
     with cell_progress() as progress:
         return run_release(
             private,
@@ -304,7 +306,8 @@ def run_release_spec(  # noqa: PLR0913 - those of ``release``, read
             open_source(spec.synthetic[section.synthetic], "synthetic", facts),
         )
         files = [file for table in tables for file in table.files]
-        queries = as_queries(read_queries(section.queries.path, files))
+        with all_mistakes(tables[0], tables[1:], facts, accountant):
+            queries = as_queries(read_queries(section.queries.path, files))
         return run_release(
             *tables,
             queries,

@@ -27,7 +27,7 @@ from pqd.marginals.bound_profile import BoundProfile, bind_profile, unjudged_col
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.marginals.table_gate import ColumnConditions, TableGate
 from pqd.parameters import Criteria, Detail, privacy_unit
-from pqd.planning.binding import bind
+from pqd.planning.binding import bind, column_mistakes
 from pqd.planning.bound_workload import BoundWorkload, QueryRequest
 from pqd.planning.gate import INVERSE
 from pqd.planning.query_verdict import QueryVerdictPlan
@@ -303,6 +303,10 @@ class BoundChecks:
                 )
         except PqdError as error:
             self.broken.update(dict.fromkeys((each.id for each in checks), error))
+            if isinstance(tables, SyntheticTables):
+                # A wrong fact of a column stops all; a check with a mistake of its own tells that.
+                queries = [request.query for request in requests]
+                self.broken.update(column_mistakes(queries, tables, self._columns))
             return
         yield bound
 

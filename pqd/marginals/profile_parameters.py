@@ -208,8 +208,10 @@ class ProfileParameters:
             yield note("delta-large", delta=self.delta)
 
 
-def stated_names(names: Sequence[str] | None, what: str) -> tuple[str, ...] | None:
-    """Names of columns without repetition; None where they are not stated.
+def stated_names(
+    names: Sequence[str] | None, what: str, subject: str = "columns such as age"
+) -> tuple[str, ...] | None:
+    """Names, of columns or of another ``subject``, without repetition; None if none is stated.
 
     Raises
     ------
@@ -224,13 +226,13 @@ def stated_names(names: Sequence[str] | None, what: str) -> tuple[str, ...] | No
             f"facts={{...}}, and {what}=[...] only to take fewer columns. Nothing was spent"
         )
     if not isinstance(names, Iterable):
-        raise ParameterError(f"{what} are names of columns such as age, not {names!r}")
+        raise ParameterError(f"{what} are names of {subject}, not {names!r}")
     every = [names] if isinstance(names, str) else list(names)
     if not every:
-        raise ParameterError(f"{what} names no column; name some, or leave it out")
+        raise ParameterError(f"{what} is an empty list; name {subject}, or leave it out")
     for name in every:
         if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"{what} are names of columns such as age, not {name!r}")
+            raise ParameterError(f"{what} are names of {subject}, not {name!r}")
     return tuple({fold_case(name): name for name in reversed(every)}.values())[::-1]
 
 

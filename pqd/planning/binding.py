@@ -5,15 +5,18 @@ Only the header of the private table is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from pqd.accounting.accountant import Accountant
 from pqd.deciders import UnanswerableError
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
 from pqd.engine.scan_plan import Measure, PrivacyUnit, ScanPlan, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.errors import QueryError
+from pqd.engine.tables import dry_table
+from pqd.errors import PqdError, QueryError, with_all_messages
 from pqd.planning.bound_workload import BoundQuery, BoundWorkload, QueryRequest, Refusals
 from pqd.planning.lattices import NUMERIC, Bounds, exceeded_bounds
 from pqd.planning.query_warnings import (
@@ -23,7 +26,7 @@ from pqd.planning.query_warnings import (
     key_notes,
     warnings_of,
 )
-from pqd.planning.table_separation import column_names
+from pqd.planning.table_separation import column_names, public_tables, separate_tables
 from pqd.sql.grouping import MOST_GROUPS, grouped
 from pqd.sql.query import Query
 from pqd.sql.schema import Schema, differs_by_blanks, fold_case
@@ -61,6 +64,70 @@ def bind(
         TableError or ParameterError for an error that does not belong to a single query.
     """
     return _Binding(tables, columns, unit, complete_groups=complete_groups).of(requests, others)
+
+
+@contextmanager
+def all_mistakes(
+    private: object | None,
+    copies: Iterable[object],
+    facts: Facts,
+    accountant: Accountant | None = None,
+) -> Iterator[None]:
+    """Context in which queries are parsed, and an error tells the mistakes of all of them.
+
+    The columns of the queries that are understood are looked up in the copies.  No row of the
+    private table is read; if a copy is private, or cannot be read, nothing is said of its columns.
+
+    Raises
+    ------
+    QueryError
+        If a query is not understood.
+    """
+    try:
+        yield
+    except QueryError as error:
+        errors: list[PqdError] = [error]
+        queries = [query for query in error.understood if isinstance(query, Query)]
+        names = column_names(queries)
+        with suppress(PqdError):
+            tables = (
+                public_tables(*copies, names=names)
+                if private is None
+                else separate_tables(
+                    dry_table(private), *copies, accountant=accountant, names=names
+                )
+            )
+            mistakes = column_mistakes(queries, tables, facts)
+            errors += [QueryError(f"query {name}: {each}") for name, each in mistakes.items()]
+        raise with_all_messages(errors) from None
+
+
+def column_mistakes(
+    queries: Iterable[Query], tables: SyntheticTables, facts: Facts
+) -> dict[str, PqdError]:
+    """Errors of queries whose columns or kinds do not fit the synthetic tables, by id of query."""
+    mistakes = dict[str, PqdError]()
+    queries = list(queries)
+    schema = tables.schema(column_names(queries), stated_kinds(facts, tables.columns))
+    for query in queries:
+        try:
+            _expression(query, tables, schema)
+            for name in query.group_by:
+                column_name(schema, name, query)
+        except PqdError as error:
+            mistakes[query.id or ""] = error
+    return mistakes
+
+
+def _expression(query: Query, tables: SyntheticTables, schema: Schema) -> BoundExpression:
+    """Query in terms of typed columns; an error also shows texts that are not numbers."""
+    try:
+        return query.resolve(schema)
+    except QueryError as error:
+        names = map(fold_case, sorted(query.mentioned))
+        hints = [hint.sentence for name in names if (hint := tables.hints.get(name))]
+        error.args = ("\n".join([str(error), *hints]),)
+        raise
 
 
 def unit_notes(tables: SyntheticTables, unit: PrivacyUnit | None) -> Iterator[Note]:
@@ -161,7 +228,7 @@ class _Binding:
             return [request]
         with self._refusals.of(query):
             # Resolve the whole query first: its names and kinds must be right for every group.
-            resolved = self._expression(query)
+            resolved = _expression(query, self._tables, self._schema)
             names = [column_name(self._schema, name, query) for name in query.group_by]
             groups = grouped(
                 query, lambda: self._tables.groups(self._schema, names, resolved, MOST_GROUPS + 1)
@@ -169,21 +236,11 @@ class _Binding:
             return [QueryRequest(group, request.criteria) for group in groups]
         return []
 
-    def _expression(self, query: Query) -> BoundExpression:
-        """Query in terms of typed columns; an error also shows texts that are not numbers."""
-        try:
-            return query.resolve(self._schema)
-        except QueryError as error:
-            names = map(fold_case, sorted(query.mentioned))
-            hints = [hint.sentence for name in names if (hint := self._tables.hints.get(name))]
-            error.args = ("\n".join([str(error), *hints]),)
-            raise
-
     def _statistic(self, request: QueryRequest) -> Iterator[Statistic]:
         """Yield the statistic of a query, or nothing if the query is refused."""
         query = request.query
         with self._refusals.of(query):
-            resolved = self._expression(query)
+            resolved = _expression(query, self._tables, self._schema)
             self._tables.check(sorted(resolved.columns))
             measure = None
             if resolved.value is not None:

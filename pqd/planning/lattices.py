@@ -69,13 +69,15 @@ class Bounds:
         self._wider_spans: dict[str, dict[str, None]] = {}
         self._where_spans: dict[str, dict[str, None]] = {}
         self._half_spans: dict[str, dict[str, None]] = {}
-        self._stated_spans: dict[bool, dict[str, str]] = {True: {}, False: {}}
+        self._stated_spans: dict[str, str] = {}
+        # Whether a stated bound is of an aggregate that moves values between two steps.
+        self._snapped: set[bool] = set()
 
     def notes(self) -> Iterator[Note]:
         """Notes on the bounds of all measures so far: one note for each kind of bounds."""
-        for snapped, spans in self._stated_spans.items():
-            if spans:
-                yield note("bounds-stated", bounds=tuple(spans.items()), snapped=snapped)
+        if self._stated_spans:
+            snapped = ("SUM and AVG" if len(self._snapped) > 1 else "all") * any(self._snapped)
+            yield note("bounds-stated", bounds=tuple(self._stated_spans.items()), snapped=snapped)
         if self._where_spans:
             yield note("bounds-of-where", bounds=_spans(self._where_spans))
         if self._half_spans:
@@ -115,8 +117,8 @@ class Bounds:
         if of_where:
             self._where_spans.setdefault(subject, {})[span(narrow)] = None
         elif all(stated):
-            snapped = query.aggregate in _CLAMPED
-            self._stated_spans[snapped][subject] = span(narrow)
+            self._snapped.add(query.aggregate in _CLAMPED)
+            self._stated_spans[subject] = span(narrow)
         elif query.aggregate == "SUM":
             if lattice.lower == lattice.upper == 0:
                 raise UnanswerableError(

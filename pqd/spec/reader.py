@@ -70,7 +70,10 @@ def read_spec(
     gate: Fraction | None = None,
     names: Fraction | None = None,
 ) -> Spec:
-    """Read a spec file; no table is opened and no SQL is parsed.
+    """Read a spec file.
+
+    Of a file that is right, no table is opened and no SQL is parsed.  Of another one SQL and column
+    names of the checks are looked up, too, so that all mistakes are told at once.
 
     ``${NAME}`` in a path is looked up in ``environ``; ``$${`` stands for ``${`` itself.  ``gate``
     and ``names`` take the place of those of the file: with a stated gate, all budgets and deciders
@@ -114,6 +117,7 @@ def read_spec(
     if document.problems or private is None:
         if not checks and "release" not in document.data:
             document.require("check")
+        _note_mistakes(document, private, {n: each for n, each in synthetic.items() if each})
         raise SpecError(path.name, document.problems)
     if not checks and not release:
         raise NothingSelectedError(
@@ -147,6 +151,23 @@ def read_spec(
         held_out=held_out,
         risk=risk,
     )
+
+
+def _note_mistakes(
+    document: Document, private: Source | None, synthetic: Mapping[str, Source]
+) -> None:
+    """Note mistakes in the SQL and the column names of the checks of a file with problems."""
+    # Imported here, since a file that is right needs no table and no SQL.
+    from pqd.spec.check_mistakes import check_mistakes  # noqa: PLC0415
+
+    found = len(document.problems)
+    checks = list(document.list_of_tables("check"))
+    # Their problems are noted already.
+    del document.problems[found:]
+    stated = [{"synthetic": tuple(synthetic), **values} for _, values in checks]
+    for number, key, message in check_mistakes(stated, private, synthetic):
+        where = ("check", number, key)
+        document.add(Code.INVALID_VALUE, where, f"{checks[number][0]}: {message}")
 
 
 def _document(path: Path) -> Document:

@@ -122,11 +122,15 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
             own.append(Mistake(statement.line, f"line {first} has that id; ids must differ"))
         label = statement.id or f"q{number}"
         mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in own]
-        queries += [query] if query else []
+        queries += (
+            [query if query.id or not mistakes else replace(query, id=label)] if query else []
+        )
     if mistakes:
         more = len(mistakes) - MOST_MISTAKES
         last = [f"{path.name}: and {more:,} more mistakes"] if more > 0 else []
-        raise QueryError("\n".join([*mistakes[:MOST_MISTAKES], *last]))
+        error = QueryError("\n".join([*mistakes[:MOST_MISTAKES], *last]))
+        error.understood = tuple(queries)
+        raise error
     return tuple(queries)
 
 

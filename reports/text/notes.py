@@ -176,9 +176,13 @@ def unit_missing(table: str, column: str) -> str:
 
 
 @sentence
-def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: bool) -> str:
-    """Note that values outside the stated bounds of an attribute count as the nearer bound."""
-    between = ", and between two steps as the nearer one" if snapped else ""
+def bounds_stated(bounds: Sequence[tuple[str, str]], *, snapped: str) -> str:
+    """Note that values outside the stated bounds of an attribute count as the nearer bound.
+
+    ``snapped`` are the aggregates that also move a value between two steps, ``all`` of the run's.
+    """
+    within = "" if snapped == "all" else f" in {snapped}"
+    between = f", and{within} between two steps as the nearer one" if snapped else ""
     outside = listed([f"{what} outside {ends}" for what, ends in bounds])
     return f"Values of {outside}, as stated, count as the nearest end{between}."
 

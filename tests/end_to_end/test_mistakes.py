@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import pqd
 from pqd.accounting.ledger import Ledger
+from pqd.errors import QueryError
 
 Ran = tuple[int, str, str]
 
@@ -203,7 +205,82 @@ def test_a_mistake_is_told_with_its_remedy(
     assert not ledger.exists() or not Ledger(ledger).accounts
 
 
+SPEC_OF_ALL_KINDS = """
+budgett = 3
+[private]
+path = "private.csv"
+[synthetic.copy]
+path = "copy.csv"
+[defaults]
+tau = "5%"
+epsilon = 0.1
+[[check]]
+id = "a"
+sql = "SELECT COUNT(*) FROM D WHERE agee > 3"
+[[check]]
+id = "b"
+sql = "SELECT COUNT(*) FROM D WHERE (age > 3"
+tau = "6 percents"
+[[check]]
+id = "c"
+marginal = ["age", "sexx"]
+severityy = "warn"
+[[check]]
+id = "d"
+column = "agee"
+"""
+SPEC_OF_FACTS = """
+[private]
+path = "private.csv"
+[synthetic.copy]
+path = "copy.csv"
+[defaults]
+tau = "5%"
+epsilon = 0.1
+[columns.incom]
+bounds = [0, 5]
+[[check]]
+id = "a"
+sql = "SELECT COUNT(*) FROM D WHERE agee > 3"
+[[check]]
+id = "b"
+sql = "SELECT COUNT(*) FROM D"
+"""
 MANY = {
+    "malformed and unknown": (
+        ("plan", "copy.csv", "--queries", "mixed.sql", "--tau", "5%"),
+        (
+            "line 1, query q1: malformed SQL",
+            "query c: tau is 'x'",
+            'query q2: there is no column "inc"',
+            "query c: sex is",
+            'GROUP BY: there is no column "sexx"; the nearest is "sex"',
+        ),
+    ),
+    "malformed and unknown, of a run": (
+        ("audit", *TABLES, "--queries", "mixed.sql", *TERMS),
+        ("line 1, query q1: malformed SQL", 'query q2: there is no column "inc"'),
+    ),
+    "malformed and unknown, of a comparison": (
+        ("compare", TABLES[0], "a=copy.csv", "--queries", "mixed.sql", *TERMS),
+        ("line 1, query q1: malformed SQL", 'query q2: there is no column "inc"'),
+    ),
+    "malformed and unknown, of a release": (
+        ("release", *TABLES, "--queries", "mixed.sql", "--total-epsilon", "1"),
+        ("line 1, query q1: malformed SQL", 'query q2: there is no column "inc"'),
+    ),
+    "a spec": (
+        ("check", "mixed.toml"),
+        (
+            'the key "budgett" is unknown',
+            'line 12: [[check]] "a": sql: there is no column "agee"; the nearest is "age"',
+            'line 15: [[check]] "b": malformed SQL',
+            "line 16: [[check]] \"b\": tau is '6 percents'",
+            'line 19: [[check]] "c": marginal: there is no column "sexx"; the nearest is "sex"',
+            'line 20: [[check]] "c" has the unknown key "severityy"',
+            'line 23: [[check]] "d": column: there is no column "agee"',
+        ),
+    ),
     "queries of a file": (
         ("plan", "copy.csv", "--queries", "bad.sql", "--tau", "5%"),
         ('query a: there is no column "agee"', 'query b: there is no column "inc"', "query c: sex"),
@@ -239,7 +316,7 @@ MANY = {
 
 
 @pytest.mark.parametrize("name", MANY)
-def test_all_mistakes_of_one_kind_are_told_at_once(
+def test_all_mistakes_are_told_at_once(
     name: str,
     tables: Path,
     tmp_path: Path,
@@ -258,6 +335,73 @@ def test_all_mistakes_of_one_kind_are_told_at_once(
         "id,sql\na,SELECT COUNT(*) FROM D WHERE agee > 3\nb,SELECT SUM(inc) FROM D\n",
         encoding="utf-8",
     )
+    Path("mixed.sql").write_text(
+        "SELECT COUNT(*) FROM D WHERE (age > 3;\nSELECT SUM(inc) FROM D;\n"
+        "-- id: c\n-- tau: x\nSELECT SUM(sex) FROM D;\nSELECT COUNT(*) FROM D GROUP BY sexx;\n",
+        encoding="utf-8",
+    )
+    Path("mixed.toml").write_text(SPEC_OF_ALL_KINDS, encoding="utf-8")
+    Path("facts.toml").write_text(SPEC_OF_FACTS, encoding="utf-8")
     code, _, err = command(*arguments)
     assert code == 2
     assert all(part in err for part in parts), err
+
+
+PYTHON: dict[str, Callable[[str, list[str]], object]] = {
+    "plan": lambda copy, queries: pqd.plan(copy, queries, tau="5%"),
+    "audit": lambda copy, queries: pqd.audit("private.csv", copy, queries, tau="5%", epsilon=1),
+    "gate": lambda copy, queries: pqd.gate("private.csv", copy, queries, tau="5%", epsilon=1),
+    "release": lambda copy, queries: pqd.release("private.csv", copy, queries, total_epsilon=1),
+    "compare": lambda copy, queries: pqd.compare(
+        "private.csv", {"a": copy}, queries, tau="5%", epsilon=1
+    ),
+}
+MALFORMED_AND_UNKNOWN = ["SELECT COUNT(*) FROM D WHERE (age > 3", "SELECT SUM(inc) FROM D"]
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_tells_malformed_queries_and_unknown_columns_at_once(
+    name: str, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tables)
+    with pytest.raises(QueryError) as refused:
+        PYTHON[name]("copy.csv", MALFORMED_AND_UNKNOWN)
+    assert "query q1: malformed SQL" in str(refused.value)
+    assert 'query q2: there is no column "inc"' in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["audit", "gate", "release", "compare"])
+def test_nothing_is_said_of_the_columns_of_a_copy_that_is_private(
+    name: str, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tables)
+    with pytest.raises(QueryError) as refused:
+        PYTHON[name]("private.csv", MALFORMED_AND_UNKNOWN)
+    assert "query q1: malformed SQL" in str(refused.value)
+    assert "inc" not in str(refused.value)
+
+
+def test_a_wrong_fact_of_a_spec_hides_no_mistake_of_a_check(
+    tables: Path, tmp_path: Path, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
+    Path("facts.toml").write_text(SPEC_OF_FACTS, encoding="utf-8")
+    code, out, _ = command("check", "facts.toml")
+    assert code == 2
+    assert 'ERROR a   there is no column "agee"' in out
+    assert 'ERROR b   bounds or type: there is no column "incom"' in out
+
+
+def test_a_check_that_can_never_count_hides_no_mistake_of_another(
+    tables: Path, tmp_path: Path, command: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("PQD_LEDGER", str(tmp_path / "ledger.sqlite"))
+    text = SPEC_OF_FACTS.replace("[columns.incom]\nbounds = [0, 5]\n", "")
+    text = text.replace('"SELECT COUNT(*) FROM D"', '"SELECT SUM(income) FROM D"')
+    Path("never.toml").write_text(text, encoding="utf-8")
+    code, _, err = command("check", "never.toml")
+    assert code == 2
+    assert ': a: there is no column "agee"; the nearest is "age"\n' in err
+    assert ": b: NOT taken by a check" in err

@@ -61,7 +61,8 @@ EXAMPLES = (
         )
     ),
     note("unit-missing", table="copy.csv", column="person"),
-    note("bounds-stated", bounds=(("pay", "0..9 step 1"), ("age", "0..120")), snapped=True),
+    note("bounds-stated", bounds=(("pay", "0..9 step 1"), ("age", "0..120")), snapped="all"),
+    note("bounds-stated", bounds=(("pay", "0..9 step 1"),), snapped="SUM and AVG"),
     note("bounds-of-where", bounds=(("pay", ("2..5 step 1",)),)),
     note("bounds-half-stated", bounds=(("pay", ("-8..0 step 1 (the upper bound stated)",)),)),
     note("bounds-of-copy", bounds=SPANS),
