@@ -383,8 +383,19 @@ class Trace(NamedTuple):
     points: Sequence[tuple[float, float, float, float]]
 
 
+class Dot(NamedTuple):
+    """Point of a plot, with its name and an interval both ways.
+
+    The low end, the value and the high end, from the left and upwards, are shares of the plot.
+    """
+
+    name: str
+    across: tuple[float, float, float]
+    up: tuple[float, float, float]
+
+
 class Plot(NamedTuple):
-    """Plot of at most three lines; ``words`` replace it in a format that does not draw.
+    """Plot of at most three lines, or of named points; ``words`` replace it where nothing is drawn.
 
     ``across`` and ``up`` are the marks of the axes: a share of the plot and a text.  ``diagonal``
     draws a line from corner to corner, and says what it means.  ``meaning`` says in plain words
@@ -400,6 +411,7 @@ class Plot(NamedTuple):
     meaning: str
     diagonal: str = ""
     words: Sequence[Line] = ()
+    dots: Sequence[Dot] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

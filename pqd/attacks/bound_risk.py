@@ -79,7 +79,8 @@ def bind_risk(
     if len(partitions) < 2:
         names = ", ".join(each.column for each in partitions) or "none"
         raise NothingSelectedError(
-            f"an attack needs at least two columns that both tables have; there is {names}"
+            f"an attack needs at least two columns that the private table and {bound.label} have; "
+            f"there is {names}"
         )
     columns = [each.column for each in partitions]
     codes = bound.codes(partitions)

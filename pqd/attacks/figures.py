@@ -32,17 +32,20 @@ def attack_facts(
     parameters: RiskParameters,
     private: Sequence[Successes],
     held_out: Sequence[Successes] | None,
+    together: int | None = None,
 ) -> tuple[AttackFacts, ...]:
     """Facts of each attack, the worst first: post-processing of the released numbers.
 
-    More kinds may have been tried than ``parameters`` name; those have no facts.
+    More kinds may have been tried than ``parameters`` name; those have no facts.  ``together`` is
+    the number of attacks that are tested at once; if it is None, all attacks on this copy.
     """
+    together = together or len(bound.attacks.attacks)
     facts = _rates(bound, parameters, private)
     if held_out:
         # The further released numbers are points of curves.
         tables = zip(facts, private, held_out, strict=False)
         wanted = (each for each in tables if each[0].id in parameters.kinds)
-        facts = [_compared(*each, bound, parameters) for each in wanted]
+        facts = [_compared(*each, bound, parameters, together) for each in wanted]
     return tuple(sorted(facts, key=_badness))
 
 
@@ -106,10 +109,11 @@ def _compared(
     held_out: Successes,
     bound: BoundRisk,
     parameters: RiskParameters,
+    together: int,
 ) -> AttackFacts:
     """The same facts, compared with held-out rows; if undecided, with what decides them."""
     excess = Excess(private, held_out, as_float(parameters.alpha))
-    compared = _excess_facts(excess, parameters, len(bound.attacks.attacks))
+    compared = _excess_facts(excess, parameters, together)
     outlook = None
     if not compared.conclusive:
         outlook = _outlook_of(excess, parameters, bound.attacks, facts.id)
@@ -161,7 +165,7 @@ def _outlook(
     )
 
 
-def _excess_facts(excess: Excess, parameters: RiskParameters, attacks: int) -> ExcessFacts:
+def _excess_facts(excess: Excess, parameters: RiskParameters, together: int) -> ExcessFacts:
     alpha = as_float(parameters.alpha)
     estimate, verdict = excess.estimate, excess.verdict(as_float(parameters.tau))
     leak = excess.p_more(0.0)
@@ -169,7 +173,7 @@ def _excess_facts(excess: Excess, parameters: RiskParameters, attacks: int) -> E
     bound, breaks = None, False
     if parameters.copy_epsilon is not None:
         bound = excess_bound(parameters.copy_epsilon, *excess.held_out_range)
-        breaks = excess.p_more(bound) <= alpha / attacks
+        breaks = excess.p_more(bound) <= alpha / together
     return ExcessFacts(
         rate=_figure(excess.held_out.interval(alpha)),
         excess=_figure(estimate),
@@ -180,7 +184,7 @@ def _excess_facts(excess: Excess, parameters: RiskParameters, attacks: int) -> E
         conclusive=verdict.p_value <= alpha,
         leak_p_value=leak,
         leaks=leak <= alpha,
-        at_once=leak <= alpha / attacks,
+        at_once=leak <= alpha / together,
         bound=bound,
         breaks_bound=breaks,
     )

@@ -7,7 +7,7 @@ so does the held-out table, in an account of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from pqd.engine.sources.spark_address import is_spark
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import Table, dry_table, open_table
 from pqd.errors import ParameterError, TableError
+from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.planning.table_separation import check_separation
 from pqd.progress import Progress
 from pqd.reports.models.audit import Cost
@@ -211,6 +212,39 @@ def plan_risk(
     )
 
 
+def plan_risks(
+    tables: SyntheticTables,
+    columns: ProfileRequest,
+    alpha: Fraction,
+    request: RiskRequest | None,
+    unit: PrivacyUnit | None,
+    held_out: HeldOut | None,
+    copy_epsilons: Sequence[Fraction | None],
+) -> list[PlannedRisk]:
+    """Plans of the usual attacks on each copy of ``tables``; none without a ``request``.
+
+    The K copies share the budget equally: one run pays for all, and each copy is attacked at 1 / K
+    of the budget.  The noise of a cube grows with the number of released numbers, so one joint
+    release would have the same noise.  A report on one copy at this share replays its attacks.
+    ``copy_epsilons`` has for each copy the epsilon with which it was made, if that is stated.
+
+    The errors are those of ``plan_risk``.
+    """
+    if request is None:
+        return []
+    usual = RiskParameters.usual(columns, alpha)
+    share = request.total_epsilon / len(tables.copies)
+    return [
+        plan_risk(
+            tables.of_copy(place),
+            replace(usual, total_epsilon=share, copy_epsilon=epsilon),
+            unit,
+            held_out,
+        )
+        for place, epsilon in enumerate(copy_epsilons)
+    ]
+
+
 def _held_out_set(
     bound: BoundRisk, own: MeasurementSet, tables: SyntheticTables, table: Table
 ) -> MeasurementSet:
@@ -360,24 +394,40 @@ def _released(
     return own, None if held is None else measurement.released(held[measurement].numbers)
 
 
-def risk_report(
-    risk: PlannedRisk,
+def risk_reports(
+    risks: Sequence[PlannedRisk],
     outputs: Outputs,
     held: Outputs | None,
     *,
     accountant: Accountant | None,
     held_out: HeldOut | None,
     noise: Noise,
-) -> RiskReport:
-    """Report from the ``outputs`` of a run, and from those on the held-out rows, ``held``.
+) -> list[RiskReport]:
+    """Reports from the ``outputs`` of a run, and from those on the held-out rows, ``held``.
 
-    It is post-processing.  Its costs are those of the whole run.
+    They are post-processing, and their costs are those of the whole run.  Leaks are established for
+    all attacks on all copies of the run at once.
     """
+    together = sum(len(each.bound.attacks.attacks) for each in risks)
+    return [
+        _risk_report(each, outputs, held, accountant, held_out, noise, together) for each in risks
+    ]
+
+
+def _risk_report(
+    risk: PlannedRisk,
+    outputs: Outputs,
+    held: Outputs | None,
+    accountant: Accountant | None,
+    held_out: HeldOut | None,
+    noise: Noise,
+    together: int,
+) -> RiskReport:
     bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
     released, compared = _released(risk, outputs, held)
     return _report(
         risk,
-        attacks=attack_facts(bound, parameters, released, compared),
+        attacks=attack_facts(bound, parameters, released, compared, together),
         curve=curve_points(bound, parameters, released, compared),
         roc=roc_points(bound, parameters, released, compared),
         rows=rows_figure(released, parameters),

@@ -10,6 +10,7 @@ from pqd.cli import options
 from pqd.cli.display import DisplayOptions
 from pqd.cli.option_groups import option_group, with_groups
 from pqd.cli.options import (
+    AttackOptions,
     ColumnOptions,
     CriteriaOptions,
     LedgerOptions,
@@ -223,6 +224,7 @@ def compare(
     criteria: CriteriaOptions,
     comparison: ComparisonOptions,
     ranking: RankingOptions,
+    attacks: AttackOptions,
     columns: ColumnOptions,
     text: TextOptions,
     unit: UnitOptions,
@@ -234,7 +236,7 @@ def compare(
 
     Spends EPSILON per query on the private table, however many candidates there are: each query is
     answered once with noise, and every verdict follows from that. Without queries it ranks the
-    tables by their overall quality, for --total-epsilon in all.
+    tables by their overall quality, for --total-epsilon in all, and with --risk that epsilon too.
 
     Example: pqd compare private.csv tree=a.csv copula=b.csv --queries queries.sql --tau 5% --epsilon 0.5
 
@@ -250,13 +252,14 @@ def compare(
         "--scale": criteria.scale,
         **comparison.stated,
     }
-    ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, ranking.stated)
+    of_ranking = ranking.stated | attacks.stated
+    ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, of_ranking)
     if not ranks:
         comparison.check()
     elif display.explains:
         raise ParameterError("--explain ID is for queries; without queries give --marginals")
     tables = values_by_name(candidates, "candidate", "tree=copy.csv")
-    files = queries.queries, columns.metadata
+    files = queries.queries, columns.metadata, attacks.held_out
     targets = outputs.targets(private, *tables.values(), *files, ledger=ledger.ledger)
     display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
@@ -281,9 +284,12 @@ def compare(
         accountant = ledger.accountant(
             private, replaying=display.explains, row_is_person=unit.row_is_person
         )
+        risk = attacks.read(
+            formats, ledger, replaying=display.explains, row_is_person=unit.row_is_person
+        )
         with progress() as show:
             ranked = run_ranking(
-                secret, copies, wanted, noise, show, accountant=accountant, unit=people
+                secret, copies, wanted, noise, show, accountant=accountant, unit=people, risk=risk
             )
         targets.finish(ranked, display)
         return

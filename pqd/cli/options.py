@@ -502,12 +502,21 @@ class AttackOptions:
         str | None,
         typer.Option(
             metavar="EPSILON",
-            help="Also say whether the copy gives anybody away, by the attacks of pqd risk, for "
-            "this epsilon beside --total-epsilon.",
+            help="Also say whether a copy gives anybody away, by the attacks of pqd risk, for "
+            "this epsilon beside --total-epsilon; several copies share it.",
         ),
     ] = None
     held_out: HeldOut = None
     held_out_dataset: HeldOutDataset = None
+
+    @property
+    def stated(self) -> dict[str, object]:
+        """Stated options by name."""
+        return {
+            "--risk": self.risk,
+            "--held-out": self.held_out,
+            "--held-out-dataset": self.held_out_dataset,
+        }
 
     def read(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges, run_charges
+from pqd.attacks.planned_risk import risk_request
 from pqd.commands.cell_progress import cell_progress
 from pqd.commands.rank import run_ranking
 from pqd.comparison.candidates import Candidates
@@ -97,6 +98,9 @@ def compare(
     row_is_person: bool = ...,
     private_rows: int | None = ...,
     text_format: StatedFormat = ...,
+    risk: Number | None = ...,
+    held_out: object | None = ...,
+    held_out_dataset: str | None = ...,
 ) -> RankingReport: ...
 
 
@@ -132,6 +136,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     private_rows: int | None = None,
     scale: str | None = None,
     text_format: StatedFormat = None,
+    risk: Number | None = None,
+    held_out: object | None = None,
+    held_out_dataset: str | None = None,
 ) -> CompareReport | RankingReport:
     """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
@@ -183,6 +190,13 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         default one half.
     ledger, dataset, fresh, unit, max_rows, row_is_person, private_rows, scale, text_format
         As for ``pqd.audit``.
+    risk
+        Without queries: privacy budget of the usual attacks of ``pqd.risk``, beside
+        ``total_epsilon``: the run costs the sum.  The copies share it equally, so each copy is
+        attacked at ``risk`` divided by their number.  By default no attack is tried.
+    held_out, held_out_dataset
+        With ``risk``, as for ``pqd.risk``: the held-out table is charged ``risk`` in an account of
+        its own.
 
     Returns
     -------
@@ -190,7 +204,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         The whole report is ``report.cost.epsilon``-differentially private: it has one estimate per
         query, at that query's budget; the rest is post-processing or a function of public data.
         Without queries it has one release of the qualities with the number of rows, and one of the
-        relations of all copies, a tenth of the budget.
+        relations of all copies, a tenth of the budget; and one of the attacks on each copy.  What
+        is released of held-out rows is ``report.held_out_cost.epsilon``-differentially private for
+        whoever is in them.
 
     Raises
     ------
@@ -220,6 +236,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "relations": relations is not None,
         "facts": facts,
         "columns by name": named,
+        "risk": risk is not None,
+        "held_out": held_out is not None,
+        "held_out_dataset": held_out_dataset,
     }
     ranks = check_ranking(queries, total_epsilon, of_queries, of_ranking)
     read = stated_facts(
@@ -245,6 +264,17 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             facts=read,
             private_rows=private_rows,
         )
+        other = None
+        if held_out is not None:
+            other = Means.of(
+                held_out, ledger, dataset=held_out_dataset, fresh=fresh, row_is_person=row_is_person
+            ).accountant
+        attacks = risk_request(
+            risk,
+            held_out=formats.table(held_out, "private"),
+            held_out_dataset=held_out_dataset,
+            accountant=other,
+        )
         secret, candidates = formats.all(private, synthetics)
         with cell_progress() as progress:
             return run_ranking(
@@ -255,6 +285,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
                 accountant=means.accountant,
                 unit=people,
                 progress=progress,
+                risk=attacks,
             )
     secret, candidates = formats.all(private, synthetics)
     copies = candidates.values() if isinstance(candidates, Mapping) else ()

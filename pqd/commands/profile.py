@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from pqd.accounting.accountant import Accountant, Quote, quote_of
 from pqd.accounting.charge_report import reporting_charges, run_charges
-from pqd.attacks.parameters import RiskParameters
 from pqd.attacks.planned_risk import (
     HeldOut,
     PlannedRisk,
     RiskRequest,
     measure_held_out,
     open_both,
-    plan_risk,
+    plan_risks,
     quote_both,
     quote_held_out,
     risk_part,
-    risk_report,
+    risk_reports,
     risk_request,
 )
 from pqd.commands.cell_progress import cell_progress
@@ -307,10 +306,9 @@ def run_profile(  # noqa: PLR0913 - those of a profile, read, and of attacks
     estimates, counts = plan.estimates(released), outputs[plan.histograms].numbers
     worst = [each.columns[0] for each in report.of_ways(1) if each.standing is Standing.BEYOND]
     held = measure_held_out(risks, held_out, noise, progress, command="profile")
-    attacks = [
-        risk_report(each, outputs, held, accountant=accountant, held_out=held_out, noise=noise)
-        for each in risks
-    ]
+    attacks = risk_reports(
+        risks, outputs, held, accountant=accountant, held_out=held_out, noise=noise
+    )
     return replace(
         report,
         values=values_of_columns(plan, estimates, counts),
@@ -413,15 +411,16 @@ def _risks(
     plan: ProfilePlan, request: RiskRequest | None, held_out: HeldOut | None
 ) -> list[PlannedRisk]:
     """Plan of the attacks on the copy; none without a request."""
-    if request is None:
-        return []
     bound, parameters = plan.bound, plan.parameters
-    attacks = replace(
-        RiskParameters.usual(parameters.request, parameters.alpha),
-        total_epsilon=request.total_epsilon,
-        copy_epsilon=parameters.copy_epsilon,
+    return plan_risks(
+        bound.tables,
+        parameters.request,
+        parameters.alpha,
+        request,
+        bound.unit,
+        held_out,
+        [parameters.copy_epsilon],
     )
-    return [plan_risk(bound.tables.of_copy(0), attacks, bound.unit, held_out)]
 
 
 def _quotes(

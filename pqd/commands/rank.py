@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING
 
 from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges
+from pqd.attacks.planned_risk import (
+    RiskRequest,
+    measure_held_out,
+    open_both,
+    plan_risks,
+    quote_both,
+    risk_part,
+    risk_reports,
+)
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.ranking import Ranking, RankingParameters, RankingPlan, plan_ranking
 from pqd.engine.scan_plan import PrivacyUnit
@@ -31,7 +40,7 @@ def bind_ranking(
 
 
 @reporting_charges()
-def run_ranking(
+def run_ranking(  # noqa: PLR0913 - those of a ranking, read, and of attacks
     private: object,
     synthetics: Mapping[str, object],
     parameters: RankingParameters,
@@ -40,12 +49,20 @@ def run_ranking(
     *,
     accountant: Accountant | None = None,
     unit: PrivacyUnit | None = None,
+    risk: RiskRequest | None = None,
 ) -> RankingReport:
-    """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept."""
+    """Rank with ``noise``; see ``pqd.compare``.  Without an accountant no account is kept.
+
+    Attacks on all copies are in one charge with the ranking, and those on held-out rows in a second
+    charge.  Before the first charge, the budgets of both tables are checked.
+    """
     parameters.check(list(map(str, synthetics)))
     request = parameters.request
     names = request.column_names(unit)
-    candidates = Candidates(private, synthetics, accountant, names, unit, request.cells_from)
+    # ``Candidates`` refuses what is no mapping.
+    given = synthetics.values() if isinstance(synthetics, Mapping) else ()
+    secret, held_out = open_both(private, risk, *given)
+    candidates = Candidates(secret, synthetics, accountant, names, unit, request.cells_from)
     progress(Step.READING_COPIES)
     plan = bind_ranking(candidates, parameters, unit)
     bound, *_ = plan.profiles
@@ -53,9 +70,18 @@ def run_ranking(
     sizes = size_notes(tables, known_rows(tables, request.private_rows, accountant))
     notes = (*parameters.warnings, *bound.notes, *sizes)
     warn(parameters.warnings, progress)
-    outputs = measure([plan.measurements], accountant, noise, progress, command="compare")
+    made_with = [*map(parameters.copy_epsilon.get, plan.names)]
+    risks = plan_risks(tables, request, parameters.alpha, risk, unit, held_out, made_with)
+    sets = [plan.measurements, *(each.own for each in risks)]
+    quote_both(sets, risks, accountant, held_out, progress)
+    outputs = measure(sets, accountant, noise, progress, command="compare")
+    held = measure_held_out(risks, held_out, noise, progress, command="compare")
     kept = outputs[plan.relations].numbers if plan.relations else ()
     ranking = Ranking(plan, outputs[plan.measurement].numbers, parameters.alpha, kept)
+    reports = risk_reports(
+        risks, outputs, held, accountant=accountant, held_out=held_out, noise=noise
+    )
+    attacked = ranking.order if risks else ()
     return RankingReport(
         private=candidates.private.label,
         alpha=parameters.alpha,
@@ -65,6 +91,7 @@ def run_ranking(
         budget=(
             *vector_parts(plan.measurement),
             *([relations_part(plan.relations)] if plan.relations else []),
+            *(risk_part(risks[copy]) for copy in attacked),
         ),
         cost=cost_of(outputs.quote, accountant, unit),
         rows=ranking.rows,
@@ -73,6 +100,8 @@ def run_ranking(
         cells_from=candidates.cells_from.label if candidates.cells_from else "",
         left_out=tuple(dict.fromkeys(each for one in plan.profiles for each in one.left_out)),
         notes=tuple(notes),
-        replayed=not outputs.quote.new,
+        risks={plan.names[copy]: reports[copy] for copy in attacked},
+        held_out_cost=held_out.cost(held.quote, unit) if held and held_out else None,
+        replayed=not any(each.quote.new for each in (outputs, held) if each),
         simulated=noise.simulated,
     )

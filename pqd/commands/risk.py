@@ -18,7 +18,7 @@ from pqd.attacks.planned_risk import (
     plan_risk,
     quote_both,
     risk_plan,
-    risk_report,
+    risk_reports,
 )
 from pqd.commands.cell_progress import cell_progress
 from pqd.deciders.exact import Number
@@ -208,7 +208,10 @@ def run_risk(  # noqa: PLR0913 - two private tables, each with its account
     quote_both([planned.own], [planned], accountant, other, progress)
     outputs = measure([planned.own], accountant, noise, progress, command="risk")
     held = measure_held_out([planned], other, noise, progress, command="risk")
-    return risk_report(planned, outputs, held, accountant=accountant, held_out=other, noise=noise)
+    (report,) = risk_reports(
+        [planned], outputs, held, accountant=accountant, held_out=other, noise=noise
+    )
+    return report
 
 
 def run_risk_plan(  # noqa: PLR0913 - two private tables, each with its account

@@ -85,12 +85,14 @@ def simulate(command: Command, *, seed: int) -> Command:
 
 
 def _marked(report: Any) -> Any:  # noqa: ANN401 - a report of any kind
-    """Report whose costs are those of a simulation; so are those of the risk report in it."""
+    """Report whose costs are those of a simulation; so are those of the risk reports in it."""
     # Without a day one seed gives one report, on every day.
     costs = ((name, getattr(report, name, None)) for name in _COSTS)
     marked = {name: replace(cost, simulated=True, day=None) for name, cost in costs if cost}
     if (risk := getattr(report, "risk", None)) is not None:
         marked["risk"] = _marked(risk)
+    if risks := getattr(report, "risks", None):
+        marked["risks"] = {name: _marked(each) for name, each in risks.items()}
     return replace(report, **marked)
 
 

@@ -80,6 +80,7 @@ def check_ranking(
     stated = [name for name, value in others.items() if value]
     if stated:
         names = ", ".join(stated)
+        alone = "; pqd risk tries attacks on one copy" if {"risk", "--risk"} & {*stated} else ""
         if ranking:
             raise ParameterError(
                 f"there is no query, so the copies are ranked by their overall quality, where "
@@ -87,7 +88,7 @@ def check_ranking(
             )
         raise ParameterError(
             f"{names} is of a ranking by overall quality, which takes no queries; leave it out, "
-            "or the queries"
+            f"or the queries{alone}"
         )
     return ranking
 

@@ -27,6 +27,8 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )
+from pqd.reports.documents.risk import held_out_cost_lines, held_out_sentences
+from pqd.reports.documents.risks import risks_advice, risks_sections, risks_step, risks_terms
 from pqd.reports.documents.shared import (
     absences_text,
     budget_bar,
@@ -77,6 +79,7 @@ from pqd.reports.text.relations import (
     relations_remark,
     relations_sentence,
 )
+from pqd.reports.text.risk import leak_warning
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfiledColumn
@@ -99,9 +102,16 @@ def document(report: RankingReport) -> Document:
     """Document of ``report``."""
     title, lead = _headline(report)
     answers = [report.replayed] if report.replayed else []
+    attacks = [*risks_terms(report).items()]
+    advice, risk = risks_advice(report), next(iter(report.risks.values()), None)
+    accounts = [*account_sentences(report.cost, report.private, answers)]
+    if risk is not None:
+        # The held-out table is one, and so is its cost.
+        accounts += held_out_sentences(risk)
     return Document(
         kind="compare",
         title=title,
+        advice=advice,
         lead=lead,
         subject=f"Overall quality: {_marginals_text(report)}",
         spent=spent_text(report.cost, answers),
@@ -109,6 +119,7 @@ def document(report: RankingReport) -> Document:
         banner=_banner(report),
         facts=[
             ("Private table", report.private),
+            *([("Held-out table", risk.held_out)] if risk is not None and risk.held_out else []),
             ("Copies", str(len(report.copies))),
             ("Columns", f"{len(report.columns):,}"),
             *persons_facts(report.cost),
@@ -119,18 +130,19 @@ def document(report: RankingReport) -> Document:
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
         # The banner has the notes of copies whose columns are nearly independent.
-        notes=lines(str(each) for each in report.notes if each.code != "nearly-independent"),
-        account=lines(account_sentences(report.cost, report.private, answers)),
+        notes=lines(_notes(report)),
+        account=lines(accounts),
         budget=budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
         reading=[
             Definitions(list(_definitions(report))),
             Lines([Line(columns_sentence(_cells(report), report.cells_from))]),
+            *([Section(title="Attacks", blocks=[Definitions(attacks)])] if attacks else []),
             Section(title="The same figures elsewhere", blocks=[Definitions(RELATIONS)]),
         ],
         closing=Closing(
-            counts=f"{title}.",
-            step="" if report.marginals else f"{option('--marginals')} shows which columns differ",
+            counts=" ".join(filter(None, [f"{title}.", advice])),
+            step=_step(report),
             budget=budget_sentence(report.cost, report.private),
         ),
         made=report.cost.day or "",
@@ -148,8 +160,25 @@ def _banner(report: RankingReport) -> list[Line]:
         if copy.relations
     ]
     near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
+    leaks = [leak_warning(risk, name) for name, risk in report.risks.items()]
     simulated = SIMULATED if report.simulated else ""
-    return [Line(text, "warning") for text in (*apart, *near, simulated) if text]
+    return [Line(text, "warning") for text in (*leaks, *apart, *near, simulated) if text]
+
+
+def _step(report: RankingReport) -> str:
+    shown = "" if report.marginals else f"{option('--marginals')} shows which columns differ"
+    return risks_step(report) or shown
+
+
+def _notes(report: RankingReport) -> Iterator[str]:
+    """Notes on all copies, then those on the attacks on one copy alone.
+
+    The banner has the notes of copies whose columns are nearly independent.
+    """
+    known = {each.code for each in report.notes} | {"nearly-independent"}
+    yield from (str(each) for each in report.notes if each.code != "nearly-independent")
+    for name, risk in report.risks.items():
+        yield from (f"{name}: {each}" for each in risk.notes if each.code not in known)
 
 
 def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
@@ -190,12 +219,14 @@ def _body(report: RankingReport) -> Iterator[Block]:
         *lines([*_better_sentences(report), *others, *scores]),
     ]
     yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
+    yield from risks_sections(report)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
         number = counted(len(rows), ways_text(ways, 1), ways_text(ways))
         title = f"{number}, total variation from each copy"
         yield Section(title=title, blocks=[_marginals(report, rows, ways)], folded=True)
-    yield Lines(lines(filter(None, (_noise_sentence(report), USEFULNESS))))
+    useful = USEFULNESS if not report.risks else ""
+    yield Lines(lines((_noise_sentence(report), useful)))
 
 
 def _board(report: RankingReport) -> Table:
@@ -258,7 +289,7 @@ def _relations_cell(copy: RankedCopy) -> Cell:
 
 def _relations_sentences(report: RankingReport) -> Iterator[tuple[str, RelationsFacts]]:
     """Sentence on the relations of each copy, with the facts."""
-    epsilon = float(sum(part.epsilon for part in report.budget))
+    epsilon = float(sum(part.epsilon for part in report.budget if part.part != "attacks"))
     for copy in report.copies:
         if copy.relations and (text := relations_sentence(copy.relations, ranked_for=epsilon)):
             parts = (text, relations_remark(copy.relations, copy.columns))
@@ -305,47 +336,52 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     name, lead = first.candidate, _copy_sentence(first)
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
-        title = f"Overall quality of {name}: {quality}{_doubts([first])}"
+        title = f"Overall quality of {name}: {quality}{_doubts(report, [first])}"
     elif first.alarm is not None and first.alarm.is_error:
         title = f"{name} has the highest quality, but is too near to be called the best"
-        title += _doubts([first])
+        title += _doubts(report, [first])
         lead += " It seems to repeat rows of the private table."
     elif rivals:
         title = undecided_title([first.candidate, *rivals])
-        title += _doubts([first, *(copy for copy in others if copy.candidate in rivals)])
+        title += _doubts(report, [first, *(copy for copy in others if copy.candidate in rivals)])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
     elif honest and first.relations and first.relations.may_be_lost:
         number = counted(1 + len(honest), "copy", "copies")
-        title = f"{name} has the highest quality of {number}{_doubts([first])}"
-        lead += f" Its quality is higher than that of each of the others{_doubts([first])}."
+        title = f"{name} has the highest quality of {number}{_doubts(report, [first])}"
+        lead += f" Its quality is higher than that of each of the others{_doubts(report, [first])}."
     elif honest:
         title = f"{name} is the best of {counted(1 + len(honest), 'copy', 'copies')}"
-        title += _doubts([first])
+        title += _doubts(report, [first])
         lead += " It is established that it is better than each of the others."
     else:
-        title = f"{name} is the only copy that is not too near{_doubts([first])}"
+        title = f"{name} is the only copy that is not too near{_doubts(report, [first])}"
     lead = " ".join([lead, *flaw_sentences(report), *_kept_sentences(report.copies, near)])
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
 
 
-def _doubts(copies: Sequence[RankedCopy]) -> str:
-    """End of a sentence that calls ``copies`` good: whose relations are lost, or not known.
+def _doubts(report: RankingReport, copies: Sequence[RankedCopy]) -> str:
+    """End of a sentence that calls ``copies`` good: who leaks, whose relations are lost or unknown.
 
-    Empty if all of them keep their relations, or have none to keep.
+    Empty if none is shown to leak, and all keep their relations, or have none to keep.
     """
+    leaking = [copy.candidate for copy in copies if copy.candidate in report.leaking]
     known = [(copy.candidate, copy.relations) for copy in copies if copy.relations]
     lost = [name for name, facts in known if facts.is_lost]
     near = [name for name, facts in known if not facts.is_lost and facts.may_be_lost]
     if len(copies) > 1:
-        words = [f"relations are NOT kept by {listed(lost)}"] if lost else []
+        words = [f"private rows are given away by {listed(leaking)}"] if leaking else []
+        words += [f"relations are NOT kept by {listed(lost)}"] if lost else []
         words += [f"columns of {listed(near)} are nearly independent"] if near else []
-    elif lost or near:
-        words = ["its relations are NOT kept" if lost else "its columns are nearly independent"]
     else:
-        unknown = any(facts.is_undecided for _, facts in known)
-        words = ["whether its relations are kept is undecided"] if unknown else []
+        words = ["it gives private rows away"] if leaking else []
+        if lost or near:
+            words.append(
+                "its relations are NOT kept" if lost else "its columns are nearly independent"
+            )
+        elif any(facts.is_undecided for _, facts in known):
+            words.append("whether its relations are kept is undecided")
     return "".join(f"; {each}" for each in words)
 
 
@@ -401,7 +437,8 @@ def _better_sentences(report: RankingReport) -> Iterator[str]:
         verb = "is" if len(better) == 1 else "are each"
         if worse:
             than = listed(worse)
-            doubts = _doubts([copy for copy in report.copies if copy.candidate in better])
+            good = [copy for copy in report.copies if copy.candidate in better]
+            doubts = _doubts(report, good)
             yield f"{listed(better)} {verb} better than {than}, with probability {level}{doubts}."
     for run in _tied(report):
         yield f"{listed(run)} cannot be told apart at this epsilon."
@@ -471,10 +508,15 @@ def _cost_lines(report: RankingReport) -> Iterator[str]:
     """Sentences on what was spent, and on which tables."""
     number = counted(len(report.copies), "synthetic table")
     yield from cost_sentences(report.cost, f"{report.private}, compared with {number}")
+    for risk in [*report.risks.values()][:1]:
+        yield from held_out_cost_lines(risk)
     if report.replayed:
         yield "All of this was paid for before."
 
 
 def _paid_lines(report: RankingReport) -> Iterator[str]:
-    """Lines on what each part of the budget pays for."""
-    return budget_lines(report.budget, report.rows.value)
+    """Lines on what each part of the budget pays for; those of attacks name the copy."""
+    copies = iter(report.risks)
+    for part in report.budget:
+        (line,) = budget_lines([part], report.rows.value)
+        yield f"{line}, on {next(copies)}" if part.part == "attacks" else line

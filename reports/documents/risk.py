@@ -68,12 +68,12 @@ from pqd.reports.text.risk import gain_sentence, leak_title, rate_text
 if TYPE_CHECKING:
     from pqd.reports.models.risk import AttackFacts, AttackOutlook, ExcessFacts, RiskReport
 
-_SILENCE = (
+SILENCE = (
     "A small excess does not prove that the copy is safe: a stronger attack may succeed. Only a "
     "generator with differential privacy bounds every attack."
 )
 _CHOICE = "For a choice of attacks, of secrets or of the tolerance, run pqd risk."
-_CUSTOMARY = "The held-out rows must be of the same population as the private rows, and of others."
+CUSTOMARY = "The held-out rows must be of the same population as the private rows, and of others."
 _SAMPLING = "The sampling error of both tables stays, whatever the epsilon."
 _EXCESS = (
     "The rate on private rows less the rate on held-out rows, in percentage points. Its interval "
@@ -159,7 +159,7 @@ def document(report: RiskReport) -> Document:
         account=lines(_accounts(report, answers)),
         budget=None if dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report)))],
-        reading=[Definitions(list(_definitions(report))), Lines(lines([_SILENCE]))],
+        reading=[Definitions(list(_definitions(report))), Lines(lines([SILENCE]))],
         closing=_closing(report),
         made=report.cost.day or "",
         replays="figures" if report.cost.ledger is not None and not dry else "",
@@ -188,7 +188,7 @@ def _meaning(report: RiskReport, kind: str) -> str:
 
 
 def _tolerance(report: RiskReport) -> str:
-    return f"{_points(report)} more than on held-out rows"
+    return f"{tolerance_points(report)} more than on held-out rows"
 
 
 def _headline(report: RiskReport) -> tuple[str, str]:
@@ -198,23 +198,23 @@ def _headline(report: RiskReport) -> tuple[str, str]:
         enough = len(_of(report, Standing.DECIDABLE))
         some = f"{enough} of" if enough else "None of"
         some = "All" if enough == len(report.attacks) > 1 else some
-        at = f"at a tolerance of {_points(report)}"
+        at = f"at a tolerance of {tolerance_points(report)}"
         return f"{some} {number} can be decided {at}", _price(report)
     if not report.held_out:
         return (
             f"{number} tried, without held-out rows",
-            f"{_tables(report)} {_alone()}",
+            f"{_tables(report)} {no_verdicts_sentence()}",
         )
     leaks = report.leaks
     gains = " ".join(_gain(report, each) for each in leaks[:1])
     if leaks:
-        return leak_title(report), f"{gains} {_counts(report)} {_SILENCE}"
+        return leak_title(report), f"{gains} {_counts(report)} {SILENCE}"
     failed = [each for each in report.attacks if each.standing.fate == "failed"]
     if failed:
         title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"
-        return title, f"{_gain(report, failed[0])} {_counts(report)} {_SILENCE}"
+        return title, f"{_gain(report, failed[0])} {_counts(report)} {SILENCE}"
     title = f"None of {number} is shown to gain from the private rows, judged all at once"
-    return title, f"{_tables(report)} {_counts(report)} {_SILENCE}"
+    return title, f"{_tables(report)} {_counts(report)} {SILENCE}"
 
 
 def _tables(report: RiskReport) -> str:
@@ -239,14 +239,15 @@ def _counts(report: RiskReport) -> str:
         for standing in ATTACKS
         if (told := _of(report, standing))
     ]
-    return f"At a tolerance of {_points(report)}, {'; '.join(parts)}."
+    return f"At a tolerance of {tolerance_points(report)}, {'; '.join(parts)}."
 
 
 def _of(report: RiskReport, *standings: Standing) -> list[AttackFacts]:
     return [each for each in report.attacks if each.standing in standings]
 
 
-def _points(report: RiskReport) -> str:
+def tolerance_points(report: RiskReport) -> str:
+    """Tolerance in words, such as ``1 percentage point``."""
     facts = next(told for each in report.attacks if (told := each.held_out or each.outlook))
     share = number_text(100 * facts.tau, 3)
     return f"{share} percentage point" if share == "1" else f"{share} percentage points"
@@ -267,7 +268,7 @@ def _body(report: RiskReport) -> Iterator[Block]:
 def risk_sections(report: RiskReport) -> Iterator[Section]:
     """Sections on a risk report that is a part of another report."""
     title = "Does the copy give anybody away?"
-    words = [*_sentences(report), _SILENCE, _CHOICE]
+    words = [*_sentences(report), SILENCE, _CHOICE]
     yield Section(title=title, blocks=[_table(report), Lines(lines(words))])
     yield from _curves(report)
 
@@ -284,11 +285,11 @@ def _sentences(report: RiskReport) -> Iterator[str]:
     if report.held_out:
         told = (e for e in report.attacks if e in report.leaks or e.standing.fate == "failed")
         yield from (_gain(report, each) for each in told)
-        yield f"{_CUSTOMARY} Each verdict errs in at most {_alpha(report)} of runs."
+        yield f"{CUSTOMARY} Each verdict errs in at most {_alpha(report)} of runs."
     else:
-        yield _alone()
+        yield no_verdicts_sentence()
     if report.copy_epsilon is not None:
-        yield from _declared(report, report.copy_epsilon)
+        yield from declared_sentences(report, report.copy_epsilon)
 
 
 def _plan_sentences(report: RiskReport) -> Iterator[str]:
@@ -309,7 +310,7 @@ def _plan_sentences(report: RiskReport) -> Iterator[str]:
     if not report.held_out:
         yield f"Without {option('--held-out TABLE')} a run would have rates, and no verdicts."
     if report.copy_epsilon is not None:
-        yield from _declared(report, report.copy_epsilon)
+        yield from declared_sentences(report, report.copy_epsilon)
 
 
 def _price(report: RiskReport) -> str:
@@ -451,7 +452,7 @@ def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[st
         yield f"{tau} {how} {decided(wide)}"
 
 
-def _declared(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
+def declared_sentences(report: RiskReport, epsilon: Fraction) -> Iterator[str]:
     """Sentences on what the declared epsilon of the copy bounds."""
     told, most = (percent_text(excess_bound(epsilon / parts), 1) for parts in (2, 1))
     yield (
@@ -582,7 +583,7 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
         yield _gain(report, attack)
         of = "of" if attack.standing is not Standing.UNDECIDED else "at a tolerance of"
         odds = p_value_text(facts.p_value, report.alpha)
-        yield f"The excess is {attack.standing.words} {of} {_points(report)}: {odds}."
+        yield f"The excess is {attack.standing.words} {of} {tolerance_points(report)}: {odds}."
         yield f"More than nothing: {p_value_text(facts.leak_p_value, report.alpha)}."
         if facts.bound is not None:
             yield (
@@ -719,7 +720,8 @@ def held_out_cost_lines(report: RiskReport) -> Iterator[str]:
         yield from cost_sentences(report.held_out_cost, report.held_out, public=False)
 
 
-def _alone() -> str:
+def no_verdicts_sentence() -> str:
+    """Sentence on what rates without held-out rows cannot tell."""
     return (
         "Without held-out rows nobody can tell learning from leaking: a good copy lets everybody "
         f"guess well, whoever is in the private table. Give {option('--held-out TABLE')}, rows of "
@@ -757,12 +759,12 @@ def risk_terms(report: RiskReport) -> Iterator[tuple[str, str]]:
     for kind in dict.fromkeys(each.id for each in report.attacks):
         yield kind.replace("-", " ").capitalize(), _meaning(report, kind)
     if report.dry:
-        most = f"nine runs of ten prove that the excess is at most {_points(report)}"
+        most = f"nine runs of ten prove that the excess is at most {tolerance_points(report)}"
         yield "OK, LOW", f"Whether {most}, if there is none."
-        yield "Held-out table", f"{_CUSTOMARY} {_SAMPLING}"
+        yield "Held-out table", f"{CUSTOMARY} {_SAMPLING}"
     elif report.held_out:
         yield "Excess", _EXCESS
-        most = f"Whether the excess is at most {_points(report)}."
+        most = f"Whether the excess is at most {tolerance_points(report)}."
         yield "yes, NO, ?", f"{most} ? is undecided: p is above {_alpha(report)}."
         most = f"Whether the excess is surely above 0, by itself: p is at most {_alpha(report)}."
         yield "Leak", f"{most} ? is undecided."

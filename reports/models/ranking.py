@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     )
     from pqd.reports.models.refusals import LeftOut
     from pqd.reports.models.relations import RelationsFacts
+    from pqd.reports.models.risk import RiskReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,9 @@ class RankingReport(BoardReport[RankedCopy]):
     asked for columns and pairs.  Marginals are ordered by the largest distance of any copy, the
     largest first.  ``columns`` are the names of the judged columns.  ``cells_from`` names the table
     whose cells all copies share; it is empty if each copy has cells of its own.
+    ``risks`` has the attacks on each copy, by its name and in the order of the copies, each with
+    the costs of the whole run; it is empty if none was tried.  Their leaks are established for all
+    attacks on all copies at once.  ``held_out_cost`` is what was charged to the held-out table.
     """
 
     kind: ClassVar[str] = "ranking"
@@ -92,6 +97,8 @@ class RankingReport(BoardReport[RankedCopy]):
     rows: Figure
     ways: int
     marginals: tuple[RankedMarginal, ...] = ()
+    risks: Mapping[str, RiskReport] = field(default_factory=dict)
+    held_out_cost: Cost | None = None
     cells_from: str = ""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -102,6 +109,11 @@ class RankingReport(BoardReport[RankedCopy]):
     def spent(self) -> Fraction:
         """Exact total epsilon that this run spent; replayed measurements cost nothing."""
         return self.cost.spent
+
+    @property
+    def leaking(self) -> tuple[str, ...]:
+        """Copies of which an attack is established to gain from the private rows."""
+        return tuple(name for name, risk in self.risks.items() if risk.leaks)
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent."""
@@ -126,7 +138,9 @@ class RankingReport(BoardReport[RankedCopy]):
             facts |= dict(zip(names, share, strict=True))
             standing = kept.standing.value if kept and kept.standing else None
             more = {"relations_standing": standing}
-            rows.append({"candidate": copy.candidate, **facts, **ranks, **more})
+            risk = self.risks.get(copy.candidate)
+            attack = {} if risk is None else _frame_risk(risk)
+            rows.append({"candidate": copy.candidate, **facts, **ranks, **more, **attack})
         return data_frame(rows)
 
     @property
@@ -135,3 +149,19 @@ class RankingReport(BoardReport[RankedCopy]):
 
     def _name(self, item: RankedCopy) -> str:
         return item.candidate
+
+
+def _frame_risk(risk: RiskReport) -> dict[str, object]:
+    """Worst attack on a copy, and the number of leaks that are established, for a frame."""
+    worst = risk.attacks[0]
+    value, low, high = worst.held_out.excess if worst.held_out else (None, None, None)
+    return {
+        "worst_attack": worst.name,
+        "attack_rate": worst.rate.value,
+        "attack_copy_rate": worst.copy_rate,
+        "attack_standing": worst.standing.value,
+        "excess": value,
+        "excess_low": low,
+        "excess_high": high,
+        "leaks": len(risk.leaks) if risk.held_out else None,
+    }

@@ -63,19 +63,19 @@ def excess_text(attack: AttackFacts, alpha: Fraction) -> str:
     return f"excess {value} points ({level_text(alpha)}: {low} to {high}), {odds}"
 
 
-def leak_title(report: RiskReport) -> str:
+def leak_title(report: RiskReport, name: str = "The copy") -> str:
     """How many attacks are established to gain from the private rows, judged all at once."""
     leaks, number = report.leaks, counted(len(report.attacks), "attack")
     verb = "gains" if len(leaks) == 1 else "gain"
-    return f"The copy gives private rows away: {len(leaks)} of {number} {verb} from them"
+    return f"{name} gives private rows away: {len(leaks)} of {number} {verb} from them"
 
 
-def leak_warning(report: RiskReport) -> str:
+def leak_warning(report: RiskReport, name: str = "The copy") -> str:
     """Warning of the leaks that are established; empty if there are none."""
     if not report.leaks:
         return ""
     names = listed([each.name for each in report.leaks])
-    return f"{leak_title(report)} ({names}). Do not hand it out."
+    return f"{leak_title(report, name)} ({names}). Do not hand it out."
 
 
 def rate_text(figure: Figure) -> str:

@@ -239,8 +239,9 @@ def keys(value: object) -> set[str]:
 def test_the_schema_document_names_every_field(path: Path) -> None:
     words = set(re.findall(r"[a-z_]+", (ROOT / "docs" / "report-schema.md").read_text("utf-8")))
     report = json.loads(path.read_text(encoding="utf-8"))
-    # In a comparison its keys are names that the caller gives.
+    # In a comparison their keys are names that the caller gives.
     report.pop("candidates", None)
+    report["risks"] = [*report.get("risks", {}).values()]
     assert keys(report) <= words
 
 

@@ -214,7 +214,13 @@ def of_attacks(options: Any) -> dict[str, swaps.Run]:
         more = options | {"risk": swaps.attacks(held_out)}
         return swaps.profile(COPY, total_epsilon=2, zoom=1, options=more)
 
+    def ranked(held_out: object) -> swaps.Run:
+        more = options | {"risk": swaps.attacks(held_out)}
+        return swaps.rank({"one": COPY, "other": persons(3, 80, 4)}, options=more)
+
     return {
+        "ranking with attacks": ranked(others),
+        "ranking, held-out rows": swaps.of_held_out(others, ranked),
         "profile with attacks": profiled(others),
         "profile, held-out rows": swaps.of_held_out(others, profiled),
     }
@@ -291,6 +297,12 @@ TWINS: dict[str, tuple[str, Any, str, Any]] = {
     ),
     "a profile whose attacks on held-out rows have too little noise": (
         "profile, held-out rows",
+        attacks_measurement,
+        "release_successes",
+        louder,
+    ),
+    "a ranking whose attacks on held-out rows have too little noise": (
+        "ranking, held-out rows",
         attacks_measurement,
         "release_successes",
         louder,

@@ -23,7 +23,9 @@ from pqd.attacks.outcomes import Attacks, are_rare, as_bytes, attacks_on
 from pqd.attacks.parameters import RiskParameters
 from pqd.attacks.trees import LearnerId, Trees
 from pqd.commands.check import run_check
+from pqd.commands.rank import run_ranking
 from pqd.commands.risk import run_risk
+from pqd.comparison.ranking import RankingParameters
 from pqd.engine.marginals import MarginalCounts
 from pqd.engine.partitions import Categories, Ordered, Partition
 from pqd.engine.scan_plan import PrivacyUnit
@@ -333,3 +335,65 @@ def test_a_person_of_many_rows_costs_epsilon() -> None:
         table = pd.concat([people, more], ignore_index=True)
         first, _ = calls(table, others, "who")
         assert loss(own, first) == 1
+
+
+# Rankings -----------------------------------------------------------------------------------------
+
+# The copies share the epsilon of attacks; what the ranking itself costs comes beside it.
+COPIES = {"one": SYNTHETIC, "other": SYNTHETIC.assign(age=SYNTHETIC["age"] + 2)}
+RANKED, SHARED = Fraction(1), Fraction(3)
+
+
+class Ranked(Recorder):
+    """Keeps the number of rows, too."""
+
+    def laplace(self, statistic: int, scale: Fraction) -> int:
+        return self.cube((statistic,), scale)[0]
+
+
+def draws_of_ranking(private: pd.DataFrame, held_out: pd.DataFrame) -> tuple[list[Numbers], ...]:
+    """Draws of a ranking with attacks: its own, and the attacks on each of the two tables."""
+    recorder: Any = Ranked()
+    risk = planned_risk.RiskRequest(total_epsilon=SHARED, held_out=held_out)
+    stated = RankingParameters.parse(total_epsilon=RANKED)
+    report = run_ranking(private, COPIES, stated, recorder, risk=risk)
+    draws, copies = recorder.calls, len(COPIES)
+    assert report.held_out_cost is not None
+    assert (report.cost.epsilon, report.held_out_cost.epsilon) == (RANKED + SHARED, SHARED)
+    return draws[: -2 * copies], draws[-2 * copies : -copies], draws[-copies:]
+
+
+def lost(here: list[Numbers], there: list[Numbers]) -> Fraction:
+    return sum(map(loss, here, there), Fraction(0))
+
+
+def check_copies_share() -> None:
+    """A private row costs the ranking and all attacks at most, a held-out row the attacks alone."""
+    ranking, own, other = draws_of_ranking(PRIVATE, HELD_OUT)
+    for private in changed(PRIVATE):
+        first, second, third = draws_of_ranking(private, HELD_OUT)
+        assert lost(ranking, first) <= RANKED
+        assert lost(own, second) == SHARED
+        assert third == other
+    for held_out in changed(HELD_OUT):
+        first, second, third = draws_of_ranking(PRIVATE, held_out)
+        assert (first, second) == (ranking, own)
+        assert lost(other, third) == SHARED
+
+
+def test_all_copies_of_a_ranking_together_cost_epsilon() -> None:
+    check_copies_share()
+
+
+def test_a_ranking_that_attacks_each_copy_at_the_whole_epsilon_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A broken twin: the share that each copy is charged is not the one that is drawn."""
+    released = AttacksMeasurement.run
+
+    def whole(self: AttacksMeasurement, counts: MarginalCounts, noise: Any) -> Any:
+        return released(replace(self, epsilon=SHARED), counts, noise)
+
+    monkeypatch.setattr(AttacksMeasurement, "run", whole)
+    with pytest.raises(AssertionError):
+        check_copies_share()

@@ -174,6 +174,8 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ranking-certain": (ranking_reports.CERTAIN, MAIN),
     "ranking-too-near": (ranking_reports.TOO_NEAR, MAIN),
     "ranking-flawed": (ranking_reports.FLAWED, MAIN),
+    "ranking-attacked": (ranking_reports.ATTACKED, {**MAIN, "json": ALL["json"]}),
+    "ranking-rated": (ranking_reports.RATED, {"80.txt": ALL["80.txt"]}),
     "ranking-of-one": (ranking_reports.SINGLE, MAIN),
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),
     "release-large": (release_reports.MANY, {"80.txt": ALL["80.txt"]}),

@@ -14,6 +14,7 @@ from pqd.reports.models.profile import Alarm, BudgetPart, Score
 from pqd.reports.models.ranking import RankedCopy, RankedMarginal, RankingReport
 from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
+from tests.support import risk_reports
 from tests.support.profile_reports import ADULT, KEPT, NEAR_INDEPENDENCE, figure, profiled
 
 ALPHA = Fraction(1, 20)
@@ -185,6 +186,26 @@ RELATED = replace(
         ),
     ),
 )
+# Attacks were tried, too: the best copy gives rows away; or there are no held-out rows.
+ATTACKED = replace(
+    RELATED,
+    copies=RELATED.copies[:2],
+    risks={"tree": risk_reports.RISK, "copula": risk_reports.QUIET},
+    held_out_cost=risk_reports.RISK.held_out_cost,
+    cost=replace(COST, epsilon=Fraction(9, 4)),
+    budget=(
+        *RELATED.budget,
+        *(
+            BudgetPart(part="attacks", epsilon=Fraction(1), numbers=13, scale=8.36, noise="cube")
+            for _ in range(2)
+        ),
+    ),
+)
+RATED = replace(
+    ATTACKED,
+    risks={"tree": risk_reports.ALONE, "copula": risk_reports.ALONE},
+    held_out_cost=None,
+)
 SINGLE = report_of(NAMES[:1])
 SIMULATED = replace(DETAILED, simulated=True)
 REPLAYED = replace(RANKING, replayed=True, cost=replace(COST, epsilon=Fraction(0), groups=()))
@@ -208,4 +229,15 @@ def quoting(text: str) -> RankingReport:
     )
 
 
-REPORTS = (RANKING, DETAILED, TIED, CERTAIN, SINGLE, SIMULATED, REPLAYED, quoting("x" * 60))
+REPORTS = (
+    RANKING,
+    DETAILED,
+    ATTACKED,
+    RATED,
+    TIED,
+    CERTAIN,
+    SINGLE,
+    SIMULATED,
+    REPLAYED,
+    quoting("x" * 60),
+)

@@ -375,6 +375,7 @@ SWAPS |= {
 # Comparisons --------------------------------------------------------------------------------------
 
 CANDIDATES = {"first": PAY, "second": OTHER_PAY}
+HELD_OUT = OTHER_PAY.iloc[1:]
 COMPARED = [
     *AGGREGATES,
     "SELECT COUNT(*) FROM D GROUP BY job",
@@ -590,6 +591,28 @@ SWAPS |= {
     ),
     "risk with a ledger": Swap(
         twice(lambda account: risk(PAY, OTHER_PAY, options={"accountant": account})),
+        named(PAY_TABLES, NEIGHBOUR, MANY),
+    ),
+    "ranking with attacks": Swap(
+        rank(CANDIDATES, options={"risk": attacks(HELD_OUT)}),
+        PAY_TABLES,
+        {"near": EVERY, "far above": SCREEN},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "ranking with attacks on held-out rows": Swap(
+        of_held_out(HELD_OUT, lambda rows: rank(CANDIDATES, options={"risk": attacks(rows)})),
+        PAY_TABLES,
+        # The frame of a ranking has the worst attack on each copy alone.
+        {"near": [each for each in EVERY if each != "frame"]},
+        differing=[NEIGHBOUR, MANY, NONE],
+    ),
+    "ranking with attacks and a ledger": Swap(
+        twice(
+            lambda account: rank(
+                CANDIDATES,
+                options={"accountant": account, "risk": attacks(HELD_OUT, accountant=account)},
+            )
+        ),
         named(PAY_TABLES, NEIGHBOUR, MANY),
     ),
     "profile with attacks": Swap(

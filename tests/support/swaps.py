@@ -137,7 +137,7 @@ def held_out(private: object, synthetic: object, *, options: Any = None) -> Run:
 
 
 def attacks(held_out: object | None = None, **options: Any) -> RiskRequest:
-    """Usual attacks at epsilon 1, which a profile tries too."""
+    """Usual attacks at epsilon 1, which a profile or a ranking tries too."""
     return RiskRequest(total_epsilon=Fraction(1), held_out=held_out, **options)
 
 

@@ -6,7 +6,7 @@ A template draws the pictures, since each has few lines and boxes, and a page ma
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -179,6 +179,8 @@ def side_by_side(sizes: Iterable[float]) -> list[Box]:
 
 # Edges of a plot within its drawing, whose size the template has.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 352.0, 8.0, 176.0
+# Place of a point's name beside it, room that a sign of it takes, and the longest name.
+_ASIDE, _SIGN, _HIGH, _LONGEST = 6.0, 6.5, 12.0, 22
 
 
 class Traced(NamedTuple):
@@ -190,11 +192,22 @@ class Traced(NamedTuple):
     band: str
 
 
+class Dotted(NamedTuple):
+    """Named point of a plot as a cross of its intervals; the name stands at ``text``."""
+
+    name: str
+    cross: str
+    point: tuple[float, float]
+    text: tuple[float, float]
+    anchor: str
+
+
 class Plotted(NamedTuple):
     """Plot with the places of its parts in the drawing."""
 
     plot: blocks.Plot
     lines: list[Traced]
+    dots: list[Dotted]
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
 
@@ -208,7 +221,25 @@ def plotted(plot: blocks.Plot) -> Plotted:
         high = [(_across(x), _up(y)) for x, _, _, y in trace.points]
         traces.append(Traced(style, trace.name, _path(line), f"{_path([*high, *low[::-1]])}Z"))
     across = [(_across(place), text) for place, text in plot.across]
-    return Plotted(plot, traces, across, [(_up(place), text) for place, text in plot.up])
+    up = [(_up(place), text) for place, text in plot.up]
+    return Plotted(plot, traces, list(_dotted(plot.dots)), across, up)
+
+
+def _dotted(dots: Iterable[blocks.Dot]) -> Iterator[Dotted]:
+    """Points from the top; a name moves down until it stands on no other name."""
+    taken: list[tuple[float, float, float]] = []
+    for dot in sorted(dots, key=lambda dot: -dot.up[1]):
+        (left, x, right), (low, y, high) = map(_across, dot.across), map(_up, dot.up)
+        name = dot.name if len(dot.name) <= _LONGEST else f"{dot.name[: _LONGEST - 1]}\u2026"
+        ends = x > (_LEFT + _RIGHT) / 2
+        at, height, width = x - _ASIDE if ends else x + _ASIDE, y - _ASIDE, _SIGN * len(name)
+        first, last = (at - width, at) if ends else (at, at + width)
+        while any(first < b and a < last and abs(height - h) < _HIGH for a, b, h in taken):
+            height += _HIGH
+        taken.append((first, last, height))
+        cross = f"M{left:g} {y:g}H{right:g}M{x:g} {low:g}V{high:g}"
+        text = round(at, 2), round(height, 2)
+        yield Dotted(name, cross, (x, y), text, "end" if ends else "start")
 
 
 def _across(share: float) -> float:

@@ -1,0 +1,241 @@
+"""Risks of the copies of a ranking: a table, a picture of quality against risk, and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pqd.deciders.options import option
+from pqd.reports.blocks import Cell, Column, Dot, Group, Lines, Plot, Row, Section, Table
+from pqd.reports.documents.risk import (
+    CUSTOMARY,
+    SILENCE,
+    declared_sentences,
+    no_verdicts_sentence,
+    risk_terms,
+    tolerance_points,
+)
+from pqd.reports.documents.shared import lines, on_page
+from pqd.reports.text.cost import rows_noun
+from pqd.reports.text.distances import digits_of, level_text
+from pqd.reports.text.numbers import (
+    counted,
+    epsilon_option,
+    interval_text,
+    listed,
+    number_text,
+    percent_text,
+    points_text,
+)
+from pqd.reports.text.risk import gain_sentence, rate_text
+
+if TYPE_CHECKING:
+    from pqd.reports.models.ranking import RankedCopy, RankingReport
+    from pqd.reports.models.risk import AttackFacts, RiskReport
+
+# Least distance of two marks of an axis, and what a plot leaves free at its ends, as shares of it.
+_APART, _FREE = 0.1, 0.06
+_GOOD = "One that is not too near, and whose relations are not lost."
+
+
+def risks_sections(report: RankingReport) -> Iterator[Section]:
+    """Section on the risks of all copies; none if no attack was tried."""
+    if not report.risks:
+        return
+    plot = [on_page(_plot(report))] if _compared(report) else []
+    words = Lines(lines(_sentences(report)))
+    yield Section(title="Risk", blocks=[_table(report), *plot, words])
+
+
+def risks_advice(report: RankingReport) -> str:
+    """Which copy is good and not shown to leak; empty without held-out rows."""
+    if not _compared(report):
+        return ""
+    leaking, number = report.leaking, len(report.copies)
+    if not leaking:
+        none = "The copy is not" if number == 1 else f"None of {number} copies is"
+        return f"{none} shown to give private rows away, judged all at once."
+    good = [copy.candidate for copy in report.copies if _is_good(copy)]
+    rest = [name for name in good if name not in leaking]
+    shown, verb = "not shown to give private rows away", "give" if len(leaking) > 1 else "gives"
+    best = f"Of the good copies that are {shown}, {rest[0] if rest else ''} has the highest quality"
+    if len(rest) == 1:
+        best = f"{rest[0]} is the only good copy that is {shown}"
+    elif not rest:
+        best = f"No copy is good and {shown}"
+    return f"{best}; {listed(leaking)} {verb} them away."
+
+
+def risks_step(report: RankingReport) -> str:
+    """Next step after attacks: held-out rows, or a report on the first copy that leaks."""
+    if report.risks and not _compared(report):
+        return f"{option('--held-out TABLE')} gives verdicts on the attacks"
+    if not report.leaking:
+        return ""
+    name, free = report.leaking[0], ", at no cost" if report.cost.ledger else ""
+    return f"{_alone(report)} on {name} says what to do{free}"
+
+
+def risks_terms(report: RankingReport) -> dict[str, str]:
+    """Terms of attacks, each with its meaning."""
+    terms = {name: text for risk in report.risks.values() for name, text in risk_terms(risk)}
+    if terms.pop("Leak", ""):
+        terms["Leaks"] = f"Attacks that surely gain from the private rows: {_at_once(report)}."
+    if report.leaking:
+        terms["Good copy"] = _GOOD
+    return terms
+
+
+def _is_good(copy: RankedCopy) -> bool:
+    near, kept = copy.alarm is not None and copy.alarm.is_error, copy.relations
+    return not near and not (kept is not None and kept.may_be_lost)
+
+
+def _compared(report: RankingReport) -> bool:
+    return any(risk.held_out for risk in report.risks.values())
+
+
+def _alone(report: RankingReport) -> str:
+    """Command whose report on one copy has the same attacks at the same epsilon."""
+    share = next(iter(report.risks.values())).total_epsilon
+    return option(f"pqd risk ... --total-epsilon {epsilon_option(share)}")
+
+
+def _at_once(report: RankingReport) -> str:
+    number = counted(sum(len(risk.attacks) for risk in report.risks.values()), "attack")
+    level = level_text(report.alpha)
+    return f"established for all {number} on all copies at once, with probability {level}"
+
+
+def _sentences(report: RankingReport) -> Iterator[str]:
+    """Sentences on what the table means."""
+    noun = rows_noun(report.cost)
+    for name, risk in report.risks.items():
+        for leak in risk.leaks[:1]:
+            yield f"{name}: {gain_sentence(leak, risk.known, noun)}"
+        if risk.copy_epsilon is not None:
+            yield f"{name}: {' '.join(declared_sentences(risk, risk.copy_epsilon))}"
+    if _compared(report):
+        errs = f"errs in at most {number_text(100 * report.alpha, 3)} % of runs"
+        points = tolerance_points(next(iter(report.risks.values())))
+        yield f"Each verdict, at a tolerance of {points}, {errs}. Leaks are {_at_once(report)}."
+        yield f"{CUSTOMARY} {SILENCE}"
+    else:
+        yield no_verdicts_sentence()
+    yield f"{_alone(report)} has all attacks on one copy, and takes a choice of them."
+
+
+def _table(report: RankingReport) -> Table:
+    """Table with the worst attack on each copy, in the order of the ranking."""
+    compared = _compared(report)
+    level = f"{level_text(report.alpha)} interval"
+    against = (
+        Column("excess", "number"),
+        Column(level, "number", below=True),
+        Column("leaks", "number"),
+    )
+    own = "own rows: those of the copy, each left out in turn"
+    alone = (
+        Column("private", "number"),
+        Column(level, "number"),
+        Column("own rows", "number", legend=own),
+    )
+    columns = (
+        *([Column("verdict", "badge")] if compared else []),
+        Column("copy", "name", fold=14),
+        Column("quality", "number", drop=1),
+        Column("worst attack", fold=12),
+        *(against if compared else alone),
+    )
+    digits = digits_of(*(copy.overall.estimate for copy in report.copies))
+    rows = [_row(report, copy, digits) for copy in report.copies]
+    return Table(columns=columns, groups=[Group(rows=rows, fate="always", most=len(rows))])
+
+
+def _row(report: RankingReport, copy: RankedCopy, digits: int) -> Row:
+    risk = report.risks[copy.candidate]
+    worst, badge = risk.attacks[0], risk.attacks[0].standing.badge
+    quality = copy.overall.value or 0.0
+    return Row(
+        id=copy.candidate,
+        cells=(
+            *([Cell(badge=badge)] if worst.held_out else []),
+            Cell(copy.candidate, strong=True),
+            Cell(percent_text(quality, digits), quality),
+            Cell(worst.name),
+            *_figures(risk, worst),
+        ),
+        marks=("SIMULATED",) if report.simulated else (),
+        names=(badge.text,),
+    )
+
+
+def _figures(risk: RiskReport, worst: AttackFacts) -> tuple[Cell, ...]:
+    """Cells of the excess of the worst attack and of all leaks; without held-out rows, of rates."""
+    if (facts := worst.held_out) is None:
+        digits = max(1, digits_of(worst.rate))
+        own = Cell(rate_text(worst.rate), worst.rate.value, strong=True)
+        ends = Cell(interval_text(worst.rate.low, worst.rate.high, digits))
+        return own, ends, Cell(percent_text(worst.copy_rate, 1), worst.copy_rate)
+    digits = max(1, digits_of(facts.excess))
+    value, low, high = (points_text(each, digits) for each in facts.excess)
+    leaks = len(risk.leaks)
+    return (
+        Cell(value, facts.excess.value, strong=True),
+        Cell(f"{low} to {high}", facts.excess.high - facts.excess.low),
+        Cell(f"{leaks} of {len(risk.attacks)}" if leaks else "none shown", leaks),
+    )
+
+
+def _plot(report: RankingReport) -> Plot:
+    """Quality of each copy across, and the excess of the worst attack on it up."""
+    told = [
+        (copy.candidate, copy.overall.estimate, facts.excess)
+        for copy in report.copies
+        if copy.overall.estimate and (facts := report.risks[copy.candidate].attacks[0].held_out)
+    ]
+    tau = next(f.tau for risk in report.risks.values() if (f := risk.attacks[0].held_out))
+    left, right = _span([end for _, quality, _ in told for end in (quality.low, quality.high)])
+    low, high = _span([0.0, tau, *(end for *_, excess in told for end in excess)])
+
+    def across(value: float) -> float:
+        return (value - left) / (right - left)
+
+    def up(value: float) -> float:
+        return (value - low) / (high - low)
+
+    digits = digits_of(*(quality for _, quality, _ in told))
+    marks: list[float] = []
+    for value in (0.0, tau, high, low):
+        if all(abs(up(value) - up(other)) >= _APART for other in marks):
+            marks.append(value)
+    tolerance = number_text(100 * tau, 3)
+    words = (
+        f"{name}: quality {percent_text(quality.value, digits)}, excess "
+        f"{points_text(excess.value, 1)} points"
+        for name, quality, excess in told
+    )
+    return Plot(
+        lines=(),
+        titles=("quality", f"excess of the worst attack, in points (tolerance {tolerance})"),
+        across=[(across(x), percent_text(x, digits)) for x in (left, (left + right) / 2, right)],
+        up=[(up(value), points_text(value, 1)) for value in marks],
+        dots=[
+            Dot(
+                name,
+                (across(quality.low), across(quality.value), across(quality.high)),
+                (up(excess.low), up(excess.value), up(excess.high)),
+            )
+            for name, quality, excess in told
+        ],
+        label="; ".join(words),
+        band=f"{level_text(report.alpha)} intervals",
+        meaning="A good copy lies at the right, and one that gives nobody away at the height of 0.",
+    )
+
+
+def _span(values: list[float]) -> tuple[float, float]:
+    """Ends of an axis that shows all ``values``."""
+    least, most = min(values), max(values)
+    free = _FREE * (most - least) or _FREE
+    return least - free, most + free
