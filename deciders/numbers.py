@@ -83,6 +83,15 @@ def bound_text(number: Figure, *, up: bool, digits: int = 2) -> str:
     return number_text(steps * step, digits) if step < 1 else number_text(round(steps * step))
 
 
+def guess_text(epsilon: Fraction) -> str:
+    """Sentence on the most that an epsilon tells of whether a person is in the table.
+
+    Of a value of a person in the table twice epsilon bounds it: one row goes and one comes.
+    """
+    most = Fraction(math.ceil(1000 / (1 + math.exp(-min(float(epsilon), _LARGE)))), 10)
+    return f"a guess of 50 % that a person is in the table becomes at most {float(most):.1f} %"
+
+
 def factor_text(epsilon: Fraction) -> str:
     """Factor exp(epsilon), rounded up to three digits; beyond epsilon 20 it is left as exp."""
     if epsilon > _LARGE:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqd.deciders.names import names_and_more
-from pqd.deciders.numbers import epsilon_option, factor_text
+from pqd.deciders.numbers import epsilon_option, guess_text
 from pqd.engine.reading.text_format import FIELDS, USUAL, TextFormat
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.engine.sources.locations import is_address, location_of, short_name, written_address
@@ -101,8 +101,7 @@ unit = {column:<27}# all rows with one value of this column are one person
 # row_is_person = true            # in place of unit, if each row is one person
 """
 _PRICE = """\
-One run costs epsilon {gate} if all {checks} below hold, and {total} if not: whatever somebody
-believes of one person, the results change the odds of it by a factor of {factor} at most. The same
+One run costs epsilon {gate} if all {checks} below hold, and {total} if not: then {guess}. The same
 run again costs nothing."""
 _TOLERANCES = """\
 Tolerances: a twentieth, and what sampling and noise add, where the copy and the private table are
@@ -198,7 +197,7 @@ def spec_template(  # noqa: PLR0913 - the facts of a first spec
         checks=f"{len(checks)} checks" if len(checks) > 1 else "that follows",
         gate=epsilon_option(gate),
         total=epsilon_option(gate + names),
-        factor=factor_text(gate + names),
+        guess=guess_text(gate + names),
     )
     rows = "# rows = 30000                    # how many rows it has, if that may be published"
     parts = [

@@ -16,7 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from pqd.cli import command_line
-from pqd.deciders.numbers import factor_text
+from pqd.deciders.numbers import factor_text, guess_text
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
@@ -176,7 +176,11 @@ def test_what_an_epsilon_means_is_computed() -> None:
         assert factor == factor_text(Fraction(epsilon))
         for stated, prior in ((half, 0.5), (hundredth, 0.01)):
             odds = times * prior / (1 - prior)
-            assert stated == f"{100 * odds / (1 + odds):.1f}"
+            assert stated == f"{math.ceil(1000 * odds / (1 + odds)) / 10:.1f}"
+        assert guess_text(Fraction(epsilon)).endswith(f" at most {half} %")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for epsilon in ("1/4", "1"):
+        assert guess_text(Fraction(epsilon)).split()[-2] in readme
 
 
 def test_help_names_every_option_of_the_reference() -> None:

@@ -150,7 +150,8 @@ def test_the_command_writes_a_file_and_says_what_is_next(
     assert "limits runs of that file alone; pqd ledger limit " in out
     text = Path("audit.toml").read_text(encoding="utf-8")
     assert 'path = "private.parquet"' in text
-    assert "odds of it by a factor of 1.6" in " ".join(text.split())
+    words = " ".join(text.replace("\n#", "\n").split())
+    assert "a guess of 50 % that a person is in the table becomes at most 62.3 %" in words
     assert list(tmp_path.iterdir()) == [tmp_path / "audit.toml"]
     code, _, err = command("init", "private.parquet", copy)
     assert code == 2
