@@ -42,10 +42,17 @@ def attack_facts(
     together = together or len(bound.attacks.attacks)
     facts = _rates(bound, parameters, private)
     if held_out:
+        alpha = as_float(parameters.alpha)
         # The further released numbers are points of curves.
         tables = zip(facts, private, held_out, strict=False)
-        wanted = (each for each in tables if each[0].id in parameters.kinds)
-        facts = [_compared(*each, bound, parameters, together) for each in wanted]
+        tried = [(each, Excess(own, others, alpha)) for each, own, others in tables]
+        # An attack that is not wanted can show that the held-out rows are no control, too.
+        below = tuple(e.name for e, excess in tried if excess.p_less(0.0) <= alpha / together)
+        facts = [
+            _compared(each, excess, below, bound, parameters, together)
+            for each, excess in tried
+            if each.id in parameters.kinds
+        ]
     return tuple(sorted(facts, key=_badness))
 
 
@@ -105,17 +112,20 @@ def _rates(
 
 def _compared(
     facts: AttackFacts,
-    private: Successes,
-    held_out: Successes,
+    excess: Excess,
+    below_zero: tuple[str, ...],
     bound: BoundRisk,
     parameters: RiskParameters,
     together: int,
 ) -> AttackFacts:
-    """The same facts, compared with held-out rows; if undecided, with what decides them."""
-    excess = Excess(private, held_out, as_float(parameters.alpha))
-    compared = _excess_facts(excess, parameters, together)
+    """The same facts, compared with held-out rows; if undecided, with what decides them.
+
+    Held-out rows on which an attack succeeds more often than on private rows are no control, so
+    nothing decides for a yes (docs/theory.md, Theorem R5).
+    """
+    compared = _excess_facts(excess, below_zero, parameters, together)
     outlook = None
-    if not compared.conclusive:
+    if not compared.conclusive and not below_zero:
         outlook = _outlook_of(excess, parameters, bound.attacks, facts.id)
     return replace(facts, held_out=compared, outlook=outlook)
 
@@ -165,7 +175,9 @@ def _outlook(
     )
 
 
-def _excess_facts(excess: Excess, parameters: RiskParameters, together: int) -> ExcessFacts:
+def _excess_facts(
+    excess: Excess, below_zero: tuple[str, ...], parameters: RiskParameters, together: int
+) -> ExcessFacts:
     alpha = as_float(parameters.alpha)
     estimate, verdict = excess.estimate, excess.verdict(as_float(parameters.tau))
     leak = excess.p_more(0.0)
@@ -181,12 +193,13 @@ def _excess_facts(excess: Excess, parameters: RiskParameters, together: int) -> 
         tau=as_float(parameters.tau),
         outcome=verdict.outcome,
         p_value=verdict.p_value,
-        conclusive=verdict.p_value <= alpha,
+        conclusive=verdict.p_value <= alpha and (verdict.outcome == "no" or not below_zero),
         leak_p_value=leak,
         leaks=leak <= alpha,
         at_once=leak <= alpha / together,
         bound=bound,
         breaks_bound=breaks,
+        below_zero=below_zero,
     )
 
 

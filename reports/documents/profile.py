@@ -112,7 +112,7 @@ from pqd.reports.text.relations import (
     relations_sentence,
     relations_title,
 )  # fmt: skip
-from pqd.reports.text.risk import leak_warning
+from pqd.reports.text.risk import control_warning, leak_warning
 from pqd.reports.text.use import use_sentence
 
 if TYPE_CHECKING:
@@ -207,11 +207,12 @@ def _price(report: ProfileReport) -> str:
 
 def _banner(report: ProfileReport) -> list[Line]:
     """Warnings at the head of every format: no relations, a copy too near, and seeded noise."""
-    leaks = leak_warning(report.risk) if report.risk is not None else ""
+    risk = report.risk
+    attacked = [] if risk is None else [leak_warning(risk), control_warning(risk.below_zero)]
     near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
     simulated = SIMULATED if report.simulated else ""
     apart = independence_sentence(report.relations.independence) if report.relations else ""
-    return [Line(text, "warning") for text in (leaks, apart, near, simulated) if text]
+    return [Line(text, "warning") for text in (*attacked, apart, near, simulated) if text]
 
 
 def _reading(report: ProfileReport) -> list[Block]:

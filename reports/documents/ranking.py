@@ -79,7 +79,7 @@ from pqd.reports.text.relations import (
     relations_remark,
     relations_sentence,
 )
-from pqd.reports.text.risk import leak_warning
+from pqd.reports.text.risk import control_warning, leak_warning
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import ProfiledColumn
@@ -161,8 +161,13 @@ def _banner(report: RankingReport) -> list[Line]:
     ]
     near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
     leaks = [leak_warning(risk, name) for name, risk in report.risks.items()]
+    controls = [
+        f"{name}: {control_warning(risk.below_zero)}"
+        for name, risk in report.risks.items()
+        if risk.below_zero
+    ]
     simulated = SIMULATED if report.simulated else ""
-    return [Line(text, "warning") for text in (*leaks, *apart, *near, simulated) if text]
+    return [Line(text, "warning") for text in (*leaks, *controls, *apart, *near, simulated) if text]
 
 
 def _step(report: RankingReport) -> str:

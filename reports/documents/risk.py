@@ -63,7 +63,14 @@ from pqd.reports.text.numbers import (
     rounded_up,
 )
 from pqd.reports.text.query import SIMULATED
-from pqd.reports.text.risk import gain_sentence, leak_title, rate_text
+from pqd.reports.text.risk import (
+    CONTROL_STEP,
+    control_title,
+    control_warning,
+    gain_sentence,
+    leak_title,
+    rate_text,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.risk import AttackFacts, AttackOutlook, ExcessFacts, RiskReport
@@ -141,7 +148,10 @@ def document(report: RiskReport) -> Document:
         subject=_subject(report),
         spent=price if dry else spent_text(report.cost, answers),
         opening=persons_lines(report.cost) if dry else [],
-        banner=[Line(SIMULATED, "warning")] if report.simulated else [],
+        banner=[
+            *lines(filter(None, [control_warning(report.below_zero)]), "warning"),
+            *([Line(SIMULATED, "warning")] if report.simulated else []),
+        ],
         facts=[
             ("Private table", report.private),
             *([("Held-out table", report.held_out)] if report.held_out else []),
@@ -213,6 +223,9 @@ def _headline(report: RiskReport) -> tuple[str, str]:
     if failed:
         title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"
         return title, f"{_gain(report, failed[0])} {_counts(report)} {SILENCE}"
+    if report.below_zero:
+        title = control_title(report.below_zero)
+        return title, f"{_tables(report)} {_counts(report)} {SILENCE}"
     title = f"None of {number} is shown to gain from the private rows, judged all at once"
     return title, f"{_tables(report)} {_counts(report)} {SILENCE}"
 
@@ -422,6 +435,8 @@ def risk_step(report: RiskReport) -> str:
     if cures:
         cure = f"do not hand the copy out; {listed(cures)}, or train with differential privacy"
         return f"{cure}, and ask again"
+    if report.below_zero:
+        return CONTROL_STEP
     return "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
 
 
@@ -556,11 +571,13 @@ def _compared(report: RiskReport, facts: ExcessFacts) -> tuple[Cell, ...]:
     digits = max(1, digits_of(facts.excess))
     value, low, high = facts.excess
     ends = f"{points_text(low, digits)} to {points_text(high, digits)}"
+    odds = p_value_text(facts.p_value, report.alpha)
     return (
         Cell(percent_text(facts.rate.value, max(1, digits_of(facts.rate))), facts.rate.value),
         Cell(points_text(value, digits), value, strong=True),
         Cell(ends, high - low),
-        Cell(p_value_text(facts.p_value, report.alpha), facts.p_value),
+        # A yes that does not count has no p-value beside it.
+        Cell("" if facts.below_zero and facts.outcome == "yes" else odds, facts.p_value),
         Cell("yes" if facts.leaks else "?", facts.leak_p_value),
     )
 
@@ -582,8 +599,10 @@ def _details(report: RiskReport, attack: AttackFacts) -> Iterator[str]:
         facts = attack.held_out
         yield _gain(report, attack)
         of = "of" if attack.standing is not Standing.UNDECIDED else "at a tolerance of"
-        odds = p_value_text(facts.p_value, report.alpha)
-        yield f"The excess is {attack.standing.words} {of} {tolerance_points(report)}: {odds}."
+        why = p_value_text(facts.p_value, report.alpha)
+        if facts.below_zero and facts.outcome == "yes":
+            why = "the held-out rows are no control"
+        yield f"The excess is {attack.standing.words} {of} {tolerance_points(report)}: {why}."
         yield f"More than nothing: {p_value_text(facts.leak_p_value, report.alpha)}."
         if facts.bound is not None:
             yield (

@@ -27,7 +27,7 @@ from pqd.reports.text.numbers import (
     percent_text,
     points_text,
 )
-from pqd.reports.text.risk import gain_sentence, rate_text
+from pqd.reports.text.risk import CONTROL_STEP, gain_sentence, rate_text
 
 if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankingReport
@@ -52,6 +52,8 @@ def risks_advice(report: RankingReport) -> str:
     if not _compared(report):
         return ""
     leaking, number = report.leaking, len(report.copies)
+    if not leaking and _doubted(report):
+        return "Whether a copy gives private rows away cannot be told: no yes counts."
     if not leaking:
         none = "The copy is not" if number == 1 else f"None of {number} copies is"
         return f"{none} shown to give private rows away, judged all at once."
@@ -71,7 +73,7 @@ def risks_step(report: RankingReport) -> str:
     if report.risks and not _compared(report):
         return f"{option('--held-out TABLE')} gives verdicts on the attacks"
     if not report.leaking:
-        return ""
+        return CONTROL_STEP if _doubted(report) else ""
     name, free = report.leaking[0], ", at no cost" if report.cost.ledger else ""
     return f"{_alone(report)} on {name} says what to do{free}"
 
@@ -93,6 +95,10 @@ def _is_good(copy: RankedCopy) -> bool:
 
 def _compared(report: RankingReport) -> bool:
     return any(risk.held_out for risk in report.risks.values())
+
+
+def _doubted(report: RankingReport) -> bool:
+    return any(risk.below_zero for risk in report.risks.values())
 
 
 def _alone(report: RankingReport) -> str:

@@ -31,6 +31,9 @@ class ExcessFacts:
     tested together (Bonferroni).  ``bound`` is the most that the excess can be, on average over the
     ways to split the rows, if the copy was made with the epsilon that is declared; None without a
     declaration.  ``breaks_bound`` says that more is established, for all attacks at once.
+
+    ``below_zero`` names the attacks of the run whose excess is established to be below 0, all at
+    once.  Then the held-out rows are no control: no yes is ``conclusive``, whatever its p-value.
     """
 
     rate: Figure
@@ -45,6 +48,7 @@ class ExcessFacts:
     at_once: bool
     bound: float | None = None
     breaks_bound: bool = False
+    below_zero: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -200,6 +204,11 @@ class RiskReport(IndexedReport[AttackFacts]):
     def leaks(self) -> tuple[AttackFacts, ...]:
         """Attacks that are established to succeed more often on private rows, all at once."""
         return tuple(each for each in self.attacks if each.held_out and each.held_out.at_once)
+
+    @property
+    def below_zero(self) -> tuple[str, ...]:
+        """Attacks that are established to succeed less often on private rows, all at once."""
+        return next((each.held_out.below_zero for each in self.attacks if each.held_out), ())
 
     @property
     def exit_code(self) -> int:

@@ -46,7 +46,7 @@ from pqd.reports.text.query import (
     verdict_words,
     worth_of_evidence,
 )
-from pqd.reports.text.risk import excess_text, gain_sentence
+from pqd.reports.text.risk import CONTROL_STEP, control_warning, excess_text, gain_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
@@ -201,6 +201,9 @@ def attacks_message(
     parts += [f"undecided: {_named([each.name for each in unsure])}"] if unsure else []
     worst = (*wrong, *unsure)[0]
     told = f"{excess_text(worst, alpha)}. {gain_sentence(worst, known, persons)}"
+    if not wrong and worst.held_out and worst.held_out.below_zero:
+        # What the worst attack gains means nothing then.
+        told = control_warning(worst.held_out.below_zero)
     return f"{'; '.join(parts)}; {told.rstrip('.')}"
 
 
@@ -444,6 +447,8 @@ def _next_step(check: CheckResult) -> str | None:
 def _risk_step(check: CheckResult) -> str:
     """Next step for a check of risk that fails or warns."""
     if check.status == "undecided":
+        if any(each.held_out and each.held_out.below_zero for each in check.attacks):
+            return CONTROL_STEP
         return (
             "more held-out rows, fewer kinds of attacks in the spec, a larger total_epsilon in "
             "[risk] or a larger tau decide it"

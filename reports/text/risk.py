@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from pqd.deciders.names import names_and_more
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
     counted,
@@ -15,6 +16,13 @@ from pqd.reports.text.numbers import (
     p_value_text,
     percent_text,
     points_text,
+)
+
+# Attacks that a warning names.
+_MOST_NAMED = 4
+CONTROL_STEP = (
+    "give held-out rows of the same population, which the generator never saw and which do not "
+    "stand in the copy"
 )
 
 if TYPE_CHECKING:
@@ -76,6 +84,23 @@ def leak_warning(report: RiskReport, name: str = "The copy") -> str:
         return ""
     names = listed([each.name for each in report.leaks])
     return f"{leak_title(report, name)} ({names}). Do not hand it out."
+
+
+def control_title(below_zero: Sequence[str]) -> str:
+    """Statement that the held-out rows are no control, by the attacks that show it."""
+    verb = "succeeds" if len(below_zero) == 1 else "succeed"
+    names = names_and_more(below_zero, _MOST_NAMED)
+    return f"The held-out rows are no control: {names} {verb} more often on them"
+
+
+def control_warning(below_zero: Sequence[str]) -> str:
+    """Warning that the held-out rows are no control; empty if nothing shows it."""
+    if not below_zero:
+        return ""
+    return (
+        f"{control_title(below_zero)} than on private rows. They stand in the copy, are of another "
+        "population, or the generator dropped rows that are near private ones; no yes counts."
+    )
 
 
 def rate_text(figure: Figure) -> str:

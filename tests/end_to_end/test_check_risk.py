@@ -110,6 +110,21 @@ def test_one_check_replays_a_run_of_all() -> None:
     assert result.attacked.replayed
 
 
+def test_nothing_passes_against_held_out_rows_that_stand_in_the_copy() -> None:
+    copy = pd.concat([HELD_OUT.iloc[:100], CLEAN.iloc[100:]], ignore_index=True)
+    copy.to_csv("clean.csv", index=False)
+    report = checked(COPIED, GUESSED)
+    # The guesses show nothing, and the copied rows do: no attack of the run is judged.
+    for name in ("copied@clean", "guessed@clean"):
+        result = by_id(report)[name]
+        assert (result.status, result.gate) == ("undecided", "fail")
+        assert "The held-out rows are no control: copied succeeds more often" in result.message
+        assert "give held-out rows of the same population" in junit_text(report)
+    assert by_id(report)["copied@leaked"].gate == "fail"
+    (alone,) = checked(COPIED, GUESSED, only="guessed@clean").checks
+    assert alone.status == "undecided"
+
+
 def test_all_kinds_are_one_measurement() -> None:
     report = checked(COPIED, ALL)
     assert report.cost.epsilon == 4

@@ -103,6 +103,30 @@ def test_a_clean_copy_leaks_nothing(clean: RiskReport) -> None:
     assert of(alone, "copied").standing is Standing.WITHIN
 
 
+def test_held_out_rows_that_stand_in_the_copy_are_no_control(leak: RiskReport) -> None:
+    copy = pd.concat([HELD_OUT.iloc[:100], CLEAN.iloc[100:]], ignore_index=True)
+    report = attacked(copy, tau="5%")
+    assert report.below_zero[:2] == ("copied", "near")
+    assert {each.standing for each in report.attacks} == {Standing.UNDECIDED}
+    assert report.exit_code == 1
+    facts = of(report, "copied").held_out
+    assert facts
+    assert (facts.outcome, facts.conclusive) == ("yes", False)
+    assert facts.p_value <= 0.001
+    assert facts.excess.high < 0
+    # What would decide a yes is other held-out rows.
+    assert of(report, "copied").outlook is None
+    # An attack that shows nothing by itself does not count either.
+    guess = attacked(copy, tau="30%", attacks=["copied", "inference"])
+    assert guess.below_zero == ("copied",)
+    assert of(guess, "inference of job").standing is Standing.UNDECIDED
+    # A NO still counts.
+    assert leak.below_zero == ()
+    both = pd.concat([HELD_OUT.iloc[:300], SECRET.iloc[:3000]], ignore_index=True)
+    told = attacked(both, attacks=["copied"]).attacks
+    assert [each.standing for each in told] == [Standing.BEYOND]
+
+
 def test_guesses_are_of_texts_and_beat_the_majority(clean: RiskReport) -> None:
     town = of(clean, "inference of town")
     assert {each.column for each in clean.attacks if each.column} == {"job", "town"}

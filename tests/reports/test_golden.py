@@ -186,6 +186,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     ),
     "risk": (risk_reports.RISK, ALL),
     "risk-alone": (risk_reports.ALONE, MAIN),
+    "risk-no-control": (risk_reports.CONTAMINATED, MAIN),
     "risk-quiet": (risk_reports.QUIET, MAIN),
     "risk-failed": (risk_reports.FAILED, MAIN),
     "risk-declared": (risk_reports.DECLARED, MAIN),

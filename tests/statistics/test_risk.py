@@ -81,6 +81,33 @@ def test_wrong_laws_raise_more() -> None:
     assert false_alarms(without_sampling, (20_000, 1_000), 0.3) > 0.15
 
 
+def doubted(rows: tuple[int, int], rates: tuple[float, float], level: float) -> float:
+    """Share of runs in which some attack is told to succeed less often on private rows."""
+    runs = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([23, seed])
+        noise = SimulatedNoise(rng)
+        released = []
+        for size, rate in zip(rows, rates, strict=True):
+            numbers = [Fraction(int(each)) for each in rng.binomial(size, rate, ATTACKS)]
+            n, *balances = release_successes(Fraction(size), numbers, 1, noise)
+            released.append([Successes.of(n, each, LAW) for each in balances])
+        pairs = zip(*released, strict=True)
+        runs += any(found(*pair).p_less(0.0) <= level for pair in pairs)
+    return runs / RUNS
+
+
+def test_held_out_rows_that_are_a_control_are_doubted_in_at_most_alpha_of_runs() -> None:
+    """Theorem R5; a twin that judges each of ten attacks at alpha doubts them far more often."""
+    rows, rates = (1_000, 1_000), (0.3, 0.3)
+    assert doubted(rows, rates, ALPHA / ATTACKS) <= 0.095
+    assert doubted(rows, rates, ALPHA) > 0.2
+
+
+def test_held_out_rows_that_stand_in_the_copy_are_doubted() -> None:
+    assert doubted((5_000, 2_000), (0.002, 0.03), ALPHA / ATTACKS) == 1
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_verdicts_at_the_tolerance_err_at_most_alpha(sign: int) -> None:
     pairs = releases((2_000, 0.3 + sign * 0.02), (2_000, 0.3))

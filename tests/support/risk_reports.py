@@ -183,6 +183,21 @@ FAILED = replace(
     left_out=(),
     notes=(),
 )
+# Held-out rows that stand in the copy.
+CONTAMINATED = replace(
+    RISK,
+    attacks=tuple(
+        replace(
+            each,
+            held_out=each.held_out
+            and replace(each.held_out, conclusive=False, below_zero=("copied",)),
+            outlook=None,
+        )
+        for each in (attack("copied", 0.0004, 0.0312, 0.0052, "yes", 0.0002, 1.0), *ATTACKS[5:])
+    ),
+    left_out=(),
+    notes=(),
+)
 SIMULATED = replace(RISK, simulated=True, cost=Cost(Fraction(1), day="2026-11-28"), notes=())
 REPLAYED = replace(
     QUIET,
