@@ -70,6 +70,17 @@ def test_a_copy_that_leaks_is_never_the_best_without_its_leak(leak: RankingRepor
     assert "leaked says what to do" in " ".join(str(leak).split())
 
 
+def test_held_out_rows_that_stand_in_a_copy_are_no_control() -> None:
+    report = ranked({"clean": CLEAN, "own": pd.concat([HELD_OUT.iloc[:300], CLEAN.iloc[300:]])})
+    assert report.risks["own"].below_zero[:1] == ("copied",)
+    assert report.leaking == ()
+    told = " ".join(str(report).split())
+    assert told.index("own: The held-out rows are no control") < told.lower().index("worst attack")
+    assert "Whether a copy gives private rows away cannot be told: no yes counts" in told
+    assert "shown to give private rows away" not in told
+    assert "give held-out rows of the same population" in told
+
+
 def test_each_copy_has_a_row_of_its_worst_attack(leak: RankingReport) -> None:
     text = str(leak)
     row = next(each for each in text.splitlines() if each.split()[:2] == ["NO", "leaked"])
