@@ -419,7 +419,7 @@ def test_options_of_a_plan_are_refused_in_a_run(command: Command, files: dict[st
         ({"secrets": ["town"], "known": ["town"]}, "only known column"),
         ({"secrets": ["town", "job"], "known": ["job"]}, "only known column"),
         ({"secrets": []}, "secrets is an empty list; name columns such as age, or leave it out"),
-        ({"attacks": 3}, "attacks are names of attacks, which are linkability, "),
+        ({"attacks": 3}, "attacks are names of attacks, which are copied, near, "),
         ({"known": [3]}, "known are names of columns"),
         ({"columns": 3}, "columns are names of columns such as age, not 3"),
         ({"columns": {"town": {"type": "text"}}}, "state the facts as facts={...}, and columns="),
