@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.options import option
 from pqd.reports.blocks import Line
-from pqd.reports.text.numbers import counted, epsilon_option, epsilon_text, factor_text
+from pqd.reports.text.numbers import counted, epsilon_text, factor_text, guess_text
 from pqd.reports.text.query import persons_words, weights_words
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def meaning_sentence(cost: Cost) -> str:
     but = f", but for a chance of {float(delta):.3g}" if delta else ""
     return (
         f"Epsilon {epsilon_text(epsilon)} means: with or without any one person's data, a report "
-        f"like this is at most {factor_text(epsilon)} times as probable{but}."
+        f"like this is at most {factor_text(epsilon)} times as probable{but}"
+        f"{_guess(epsilon, delta)}."
     )
 
 
@@ -127,8 +128,13 @@ def promise(epsilon: Fraction, delta: Fraction, *, simulated: bool = False) -> s
     if simulated:
         return "Nothing: whoever knows the seed of the noise can take the noise off."
     but = f", but for a chance of {float(delta):.3g}," if delta else ""
-    times = f"more than exp({epsilon_option(epsilon)}) times as probable"
-    return f"{_PROMISE}{but} {times}. {_ADDS_UP}"
+    times = f"more than {factor_text(epsilon)} times as probable"
+    return f"{_PROMISE}{but} {times}{_guess(epsilon, delta)}. {_ADDS_UP}"
+
+
+def _guess(epsilon: Fraction, delta: Fraction) -> str:
+    """Second half of a promise; empty with a delta, for which no guess has such a bound."""
+    return "" if delta else f"; {guess_text(epsilon)}"
 
 
 def account_sentences(

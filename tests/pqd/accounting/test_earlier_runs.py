@@ -79,7 +79,10 @@ def test_a_replay_says_what_it_cost_and_when() -> None:
 def test_the_meaning_of_epsilon_is_its_factor_rounded_up_earlier_runs_included() -> None:
     assert meaning_sentence(Cost()) == ""
     text = "with or without any one person's data, a report like this is at most"
-    assert meaning_sentence(Cost(Fraction(1))) == f"Epsilon 1 means: {text} 2.72 times as probable."
+    assert meaning_sentence(Cost(Fraction(1))) == (
+        f"Epsilon 1 means: {text} 2.72 times as probable; "
+        "a guess of 50 % that a person is in the table becomes at most 73.2 %."
+    )
     assert meaning_sentence(Cost(Fraction(1, 2), earlier=(FIRST, SECOND))) == (
         f"Epsilon 2 means: {text} 7.39 times as probable, but for a chance of 1e-06."
     )

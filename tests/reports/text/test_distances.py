@@ -70,7 +70,8 @@ def test_words_for_marginals() -> None:
 
 
 def test_a_promise_says_what_delta_is() -> None:
-    assert "been more than exp(1) times" in promise(Fraction(1), Fraction(0))
+    assert "been more than 2.72 times as probable; a guess" in promise(Fraction(1), Fraction(0))
+    assert "guess" not in promise(Fraction(1), Fraction(1, 1000))
     assert "been, but for a chance of 1e-06, more than" in promise(Fraction(1), Fraction(1, 10**6))
 
 
