@@ -25,7 +25,7 @@ from pqd.attacks.figures import (
 from pqd.attacks.measurement import AttacksMeasurement
 from pqd.attacks.parameters import RiskParameters
 from pqd.deciders.exact import Number
-from pqd.deciders.note import note
+from pqd.deciders.note import Note, note
 from pqd.deciders.options import option, with_option
 from pqd.deciders.risk.successes import Successes
 from pqd.engine.scan_plan import PrivacyUnit
@@ -232,7 +232,7 @@ def plan_risks(
     """
     if request is None:
         return []
-    usual = RiskParameters.usual(columns, alpha)
+    usual = replace(RiskParameters.usual(columns, alpha), private_rows=columns.private_rows)
     share = request.total_epsilon / len(tables.copies)
     return [
         plan_risk(
@@ -322,6 +322,20 @@ def quote_held_out(
     budget = held_out.accountant.budget if held_out.accountant else Budget()
     with with_option("--held-out-dataset", "--dataset"):
         return quote_sets(apart, held_out.existing, progress, budget=budget)
+
+
+def price_of_held_out(
+    risks: Sequence[PlannedRisk], held_out: HeldOut | None, progress: Progress
+) -> tuple[Cost | None, tuple[Note, ...]]:
+    """Cost of all attacks on the held-out rows, for a dry run, and notes on it; None without rows.
+
+    The errors are those of ``quote_sets``.
+    """
+    quote = quote_held_out(risks, held_out, progress)
+    if quote is None or held_out is None:
+        return None, ()
+    notes = dry_notes([quote], held_out.existing, held_out.table.label)
+    return held_out.cost(quote, risks[0].own.unit), notes
 
 
 def measure_held_out(
@@ -453,28 +467,31 @@ def risk_plan(
     PqdError
         The errors of ``quote_sets``, of each table.
     """
-    bound, parameters, unit = risk.bound, risk.parameters, risk.own.unit
     known = accountant if accountant and accountant.exists() else None
     budget = accountant.budget if accountant else Budget()
     quote = quote_sets([risk.own], known, progress, budget=budget)
-    other = quote_held_out([risk], held_out, progress)
-    notes = [*bound.profile.notes, *dry_notes([quote], known, risk.own.private.label)]
-    held_out_cost = None
-    if other is not None and held_out is not None:
-        held_out_cost = held_out.cost(other, unit)
-        notes += dry_notes([other], held_out.existing, held_out.table.label)
+    other_cost, other_notes = price_of_held_out([risk], held_out, progress)
+    report = planned_report(risk, cost_of(quote, known, risk.own.unit), other_cost)
+    notes = [*report.notes, *dry_notes([quote], known, risk.own.private.label), *other_notes]
+    if lacking := risk.parameters.unstated_rows:
+        rows = risk.bound.profile.copy.rows()
+        notes.insert(0, note("risk-rows-unstated", copy=rows, options=lacking))
+    return replace(report, notes=tuple(dict.fromkeys(notes)))
+
+
+def planned_report(risk: PlannedRisk, cost: Cost, held_out_cost: Cost | None) -> RiskReport:
+    """Report of a plan, whose costs are those of the whole run that is planned."""
+    bound, parameters = risk.bound, risk.parameters
     rows, held_out_rows = planned_rows(bound, parameters)
-    if lacking := parameters.unstated_rows:
-        notes.insert(0, note("risk-rows-unstated", copy=bound.profile.copy.rows(), options=lacking))
     return _report(
         risk,
         attacks=planned_attacks(bound, parameters),
         curve=(),
         rows=Figure(rows, rows, rows),
         held_out_rows=Figure(held_out_rows, held_out_rows, held_out_rows),
-        cost=cost_of(quote, known, unit),
+        cost=cost,
         held_out_cost=held_out_cost,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=bound.profile.notes,
         dry=True,
     )
 

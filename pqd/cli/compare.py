@@ -231,6 +231,14 @@ def compare(
     ledger: LedgerOptions,
     outputs: OutputOptions,
     display: DisplayOptions,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Without queries: say what can be told at which price; read no private row, spend "
+            "nothing.",
+        ),
+    ] = False,
 ) -> None:
     """Compare synthetic tables: who is within TAU on how many queries, as far as noise lets one say.
 
@@ -252,7 +260,7 @@ def compare(
         "--scale": criteria.scale,
         **comparison.stated,
     }
-    of_ranking = ranking.stated | attacks.stated
+    of_ranking = ranking.stated | attacks.stated | {"--dry-run": dry_run}
     ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, of_ranking)
     if not ranks:
         comparison.check()
@@ -268,7 +276,9 @@ def compare(
     facts = columns.facts(private, (), unit)
     # Open the table while the modules below are imported.
     formats = text.over(facts)
-    secret = opened_ahead(private, formats.private)
+    secret = (
+        formats.table(private, "private") if dry_run else opened_ahead(private, formats.private)
+    )
     _, copies = formats.all(None, tables)
     people = unit.read()
     from pqd.deciders import SecureNoise
@@ -278,7 +288,7 @@ def compare(
     from pqd.cli.progress import progress
 
     if ranks:
-        from pqd.commands.rank import run_ranking
+        from pqd.commands.rank import run_ranking, run_ranking_plan
 
         wanted = ranking.read(criteria, facts, formats)
         accountant = ledger.accountant(
@@ -287,9 +297,12 @@ def compare(
         risk = attacks.read(
             formats, ledger, replaying=display.explains, row_is_person=unit.row_is_person
         )
+        from functools import partial
+
+        run = run_ranking_plan if dry_run else partial(run_ranking, noise=noise)
         with progress() as show:
-            ranked = run_ranking(
-                secret, copies, wanted, noise, show, accountant=accountant, unit=people, risk=risk
+            ranked = run(
+                secret, copies, wanted, progress=show, accountant=accountant, unit=people, risk=risk
             )
         targets.finish(ranked, display)
         return

@@ -11,7 +11,7 @@ from pqd.accounting.accountant import Accountant
 from pqd.accounting.charge_report import reporting_charges, run_charges
 from pqd.attacks.planned_risk import risk_request
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.rank import run_ranking
+from pqd.commands.rank import run_ranking, run_ranking_plan
 from pqd.comparison.candidates import Candidates
 from pqd.comparison.comparison_parameters import ComparisonParameters
 from pqd.comparison.comparison_results import outcome_of
@@ -101,6 +101,7 @@ def compare(
     risk: Number | None = ...,
     held_out: object | None = ...,
     held_out_dataset: str | None = ...,
+    dry_run: bool = ...,
 ) -> RankingReport: ...
 
 
@@ -139,6 +140,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     risk: Number | None = None,
     held_out: object | None = None,
     held_out_dataset: str | None = None,
+    dry_run: bool = False,
 ) -> CompareReport | RankingReport:
     """Compare synthetic tables, by ``queries`` or by overall quality, at the cost of one table.
 
@@ -197,6 +199,9 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
     held_out, held_out_dataset
         With ``risk``, as for ``pqd.risk``: the held-out table is charged ``risk`` in an account of
         its own.
+    dry_run
+        Without queries: only plan and quote, from the copies alone: how sure their qualities will
+        be, which attacks can be decided, and the price on both tables.  No private row is read.
 
     Returns
     -------
@@ -239,6 +244,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         "risk": risk is not None,
         "held_out": held_out is not None,
         "held_out_dataset": held_out_dataset,
+        "dry_run": dry_run,
     }
     ranks = check_ranking(queries, total_epsilon, of_queries, of_ranking)
     read = stated_facts(
@@ -277,6 +283,16 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         )
         secret, candidates = formats.all(private, synthetics)
         with cell_progress() as progress:
+            if dry_run:
+                return run_ranking_plan(
+                    secret,
+                    candidates,
+                    ranking,
+                    progress,
+                    accountant=means.accountant,
+                    unit=people,
+                    risk=attacks,
+                )
             return run_ranking(
                 secret,
                 candidates,

@@ -17,8 +17,9 @@ from pqd.attacks.planned_risk import (
     measure_held_out,
     open_both,
     plan_risks,
+    planned_report,
+    price_of_held_out,
     quote_both,
-    quote_held_out,
     risk_part,
     risk_reports,
     risk_request,
@@ -358,15 +359,15 @@ def run_profile_plan(  # noqa: PLR0913 - as run_profile
     quotes = _quotes(plan, risks, known, progress)
     report = _report(plan, risks, ProfileFigures(plan, None), quotes, known)
     notes = (*report.notes, *dry_notes(quotes, known, plan.bound.tables.private_label))
-    other = quote_held_out(risks, held_out, progress)
-    if other and held_out:
-        notes = (*notes, *dry_notes([other], held_out.existing, held_out.table.label))
+    other_cost, other_notes = price_of_held_out(risks, held_out, progress)
+    attacks = [planned_report(each, report.cost, other_cost) for each in risks]
     return replace(
         report,
         shortfall=shortfall_of(plan),
         dry=True,
-        notes=notes,
-        held_out_cost=held_out.cost(other, unit) if other and held_out else None,
+        notes=(*notes, *other_notes),
+        risk=attacks[0] if attacks else None,
+        held_out_cost=other_cost,
     )
 
 

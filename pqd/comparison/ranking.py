@@ -385,19 +385,46 @@ class Ranking:
 
     def _score(self, copy: int, ways: int | None = None) -> Score:
         """Quality of a copy, from all its marginals or from the marginals of ``ways`` columns."""
-        plan, weights = self._plan, self._plan.weights(copy, ways)
-        own = mean_weights(self._profiles[copy].marginals, ways)
-        weighted, chance = [*map(float, own)], self._chances[copy]
-        pairs = zip(weighted, chance.references, strict=True)
-        reference = sum(weight * distance for weight, distance in pairs)
-        law, copy_rows = plan.measurement.law, self._profiles[copy].copy_rows
         parts, mark = self._parts(copy, ways), self._marks[copy].get(ways)
-        return Score(
-            ways=ways,
-            marginals=sum(weight > 0 for weight in own),
-            reference=1 - reference,
+        planned = _planned_score(self._plan, copy, ways, self._chances[copy], self._alpha)
+        return replace(
+            planned,
             mark=None if mark is None else 1 - mark,
-            half_width=float(mean_half_width(law, weights, copy_rows, self._alpha)),
             estimate=quality_of(self._estimates, parts),
             simultaneous=quality_of(self._simultaneous, parts),
         )
+
+
+def planned_copies(
+    plan: RankingPlan, files: Mapping[str, str], rows: int | None, alpha: Fraction
+) -> tuple[RankedCopy, ...]:
+    """Copies of a plan, in its order, for a private table of ``rows`` rows, else of the copy's."""
+    return tuple(
+        RankedCopy(
+            candidate=name,
+            file=files[name],
+            overall=_planned_score(
+                plan, copy, None, CopyChance(profile, rows or profile.copy_rows), float(alpha)
+            ),
+            best_rank=1,
+            worst_rank=len(plan.names),
+            columns=profile.columns,
+            flaws=profile.flaws,
+        )
+        for copy, (name, profile) in enumerate(zip(plan.names, plan.profiles, strict=True))
+    )
+
+
+def _planned_score(
+    plan: RankingPlan, copy: int, ways: int | None, chance: CopyChance, alpha: float
+) -> Score:
+    """What is public of a score: how sure it is, and that of an independent real sample."""
+    own = mean_weights(plan.profiles[copy].marginals, ways)
+    pairs = zip(map(float, own), chance.references, strict=True)
+    law, copy_rows = plan.measurement.law, plan.profiles[copy].copy_rows
+    return Score(
+        ways=ways,
+        marginals=sum(weight > 0 for weight in own),
+        reference=1 - sum(weight * distance for weight, distance in pairs),
+        half_width=float(mean_half_width(law, plan.weights(copy, ways), copy_rows, alpha)),
+    )

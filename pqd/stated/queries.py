@@ -80,7 +80,9 @@ def check_ranking(
     stated = [name for name, value in others.items() if value]
     if stated:
         names = ", ".join(stated)
-        alone = "; pqd risk tries attacks on one copy" if {"risk", "--risk"} & {*stated} else ""
+        bare = {name.lstrip("-").replace("-", "_") for name in stated}
+        alone = "; pqd risk tries attacks on one copy" if "risk" in bare else ""
+        alone += "; pqd plan says what queries cost" if "dry_run" in bare else ""
         if ranking:
             raise ParameterError(
                 f"there is no query, so the copies are ranked by their overall quality, where "

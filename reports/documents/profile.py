@@ -60,6 +60,7 @@ from pqd.reports.text.cost import (
     meaning_sentence,
     persons_facts,
     persons_lines,
+    price_text,
     promise,
     rows_noun,
     spent_cell,
@@ -158,7 +159,7 @@ def document(report: ProfileReport) -> Document:
     held_out = risk.held_out if risk is not None else None
     notes = dict.fromkeys([*report.notes, *(risk.notes if risk is not None else ())])
     answers = [report.replayed] if report.replayed else []
-    price = f"nothing spent; a run costs epsilon {_price(report)}"
+    price = f"nothing spent; a run costs epsilon {price_text(report.cost, report.held_out_cost)}"
     accounts = [*account_sentences(report.cost, report.private, answers, dry=report.dry)]
     if risk is not None:
         accounts += held_out_sentences(risk)
@@ -194,15 +195,6 @@ def document(report: ProfileReport) -> Document:
         replays="figures" if report.cost.ledger is not None and not report.dry else "",
         unknown="there is no column or pair {}; write a pair as its columns, such as age,sex",
     )
-
-
-def _price(report: ProfileReport) -> str:
-    """Epsilon of a planned run, with that on the held-out table."""
-    price = epsilon_text(report.cost.epsilon)
-    if report.held_out_cost is None:
-        return price
-    other = epsilon_text(report.held_out_cost.epsilon)
-    return f"{price}, and {other} on the held-out table, in an account of its own"
 
 
 def _banner(report: ProfileReport) -> list[Line]:
@@ -612,7 +604,8 @@ def _cost_lines(report: ProfileReport) -> Iterator[str]:
         yield "A run would be refused, and spend nothing."
         yield from remedies(report.shortfall)
         return
-    yield f"A run would spend epsilon {_price(report)}; this one spent nothing."
+    price = price_text(report.cost, report.held_out_cost)
+    yield f"A run would spend epsilon {price}; this one spent nothing."
     yield from filter(None, [year_sentence(report.cost.epsilon)])
 
 

@@ -46,6 +46,7 @@ from pqd.reports.text.cost import (
     meaning_sentence,
     persons_facts,
     persons_lines,
+    price_text,
     promise,
     spent_cell,
     spent_text,
@@ -104,7 +105,8 @@ def document(report: RankingReport) -> Document:
     answers = [report.replayed] if report.replayed else []
     attacks = [*risks_terms(report).items()]
     advice, risk = risks_advice(report), next(iter(report.risks.values()), None)
-    accounts = [*account_sentences(report.cost, report.private, answers)]
+    accounts = [*account_sentences(report.cost, report.private, answers, dry=report.dry)]
+    price = f"nothing spent; a run costs epsilon {_price(report)}"
     if risk is not None:
         # The held-out table is one, and so is its cost.
         accounts += held_out_sentences(risk)
@@ -114,7 +116,7 @@ def document(report: RankingReport) -> Document:
         advice=advice,
         lead=lead,
         subject=f"Overall quality: {_marginals_text(report)}",
-        spent=spent_text(report.cost, answers),
+        spent=price if report.dry else spent_text(report.cost, answers),
         opening=[Line(_CHANCE, "detail"), *persons_lines(report.cost)],
         banner=_banner(report),
         facts=[
@@ -124,15 +126,15 @@ def document(report: RankingReport) -> Document:
             ("Columns", f"{len(report.columns):,}"),
             *persons_facts(report.cost),
             ("Marginals", ", ".join(ways_text(ways) for ways in range(1, report.ways + 1))),
-            ("Epsilon spent", spent_cell(report.cost)),
+            ("Price" if report.dry else "Epsilon spent", spent_cell(report.cost)),
         ],
-        meaning=meaning_sentence(report.cost),
+        meaning="" if report.dry else meaning_sentence(report.cost),
         body=list(_body(report)),
         omitted=omitted_columns(report.left_out),
         # The banner has the notes of copies whose columns are nearly independent.
         notes=lines(_notes(report)),
         account=lines(accounts),
-        budget=budget_bar(report.cost),
+        budget=None if report.dry else budget_bar(report.cost),
         cost=[Lines(lines(_cost_lines(report))), budget_shares(report.budget, _paid_lines(report))],
         reading=[
             Definitions(list(_definitions(report))),
@@ -143,10 +145,10 @@ def document(report: RankingReport) -> Document:
         closing=Closing(
             counts=" ".join(filter(None, [f"{title}.", advice])),
             step=_step(report),
-            budget=budget_sentence(report.cost, report.private),
+            budget=lead if report.dry else budget_sentence(report.cost, report.private),
         ),
         made=report.cost.day or "",
-        replays="figures" if report.cost.ledger is not None else "",
+        replays="figures" if report.cost.ledger is not None and not report.dry else "",
         unknown=f"a ranking has no query {{}} to explain; {option('--marginals')} shows which "
         "columns differ",
     )
@@ -170,7 +172,13 @@ def _banner(report: RankingReport) -> list[Line]:
     return [Line(text, "warning") for text in (*leaks, *controls, *apart, *near, simulated) if text]
 
 
+def _price(report: RankingReport) -> str:
+    return price_text(report.cost, report.held_out_cost)
+
+
 def _step(report: RankingReport) -> str:
+    if report.dry:
+        return f"the same without {option('--dry-run')}"
     shown = "" if report.marginals else f"{option('--marginals')} shows which columns differ"
     return risks_step(report) or shown
 
@@ -223,7 +231,8 @@ def _body(report: RankingReport) -> Iterator[Block]:
         *lines(lost, "warning"),
         *lines([*_better_sentences(report), *others, *scores]),
     ]
-    yield Section(title="Copies", blocks=[_board(report), Lines(sentences)], brief=False)
+    board = _plan_board(report) if report.dry else _board(report)
+    yield Section(title="Copies", blocks=[board, Lines(sentences)], brief=False)
     yield from risks_sections(report)
     for ways in sorted({len(each.columns) for each in report.marginals}):
         rows = [each for each in report.marginals if len(each.columns) == ways]
@@ -262,6 +271,33 @@ def _board(report: RankingReport) -> Table:
             Key([("fresh", "")], INDEPENDENT),
         ],
         empty="Nothing was compared.",
+    )
+
+
+def _plan_board(report: RankingReport) -> Table:
+    """Table of how sure the quality of each copy will be."""
+    rows = [
+        Row(
+            id=copy.candidate,
+            cells=(
+                Cell(copy.candidate, under=copy.file, strong=True),
+                Cell(
+                    f"\u00b1{number_text(100 * copy.overall.half_width, 2)}",
+                    copy.overall.half_width,
+                ),
+                Cell(_chance_text(copy), copy.overall.reference),
+            ),
+        )
+        for copy in report.copies
+    ]
+    known = "known to: the quality, to so many points"
+    return Table(
+        columns=(
+            Column("copy", "name", fold=14),
+            Column("known to", "number", legend=known),
+            Column("chance", "number"),
+        ),
+        groups=[Group(rows=rows, fate="always", most=len(rows))],
     )
 
 
@@ -332,6 +368,10 @@ def _marginal(each: RankedMarginal, report: RankingReport, largest: float) -> Ro
 
 def _headline(report: RankingReport) -> tuple[str, str]:
     """Title and lead: which copy is the best, and how sure this result is."""
+    if report.dry:
+        number = counted(len(report.copies), "copy", "copies")
+        title = f"A ranking of {number} would cost epsilon {_price(report)}"
+        return title, "Nothing was measured or spent."
     if not report.copies:
         return "Nothing was compared", "There is nothing to tell."
     first, others = report.copies[0], report.copies[1:]
@@ -428,7 +468,7 @@ def _chance_text(copy: RankedCopy) -> str:
 def _better_sentences(report: RankingReport) -> Iterator[str]:
     """Sentences on which copies are established as better, and which cannot be told apart."""
     names = [copy.candidate for copy in report.copies]
-    if len(names) < 2:
+    if len(names) < 2 or report.dry:
         return
     if not report.better:
         yield f"{listed(names)} cannot be told apart at this epsilon."
@@ -511,6 +551,9 @@ def _marginals_text(report: RankingReport) -> str:
 
 def _cost_lines(report: RankingReport) -> Iterator[str]:
     """Sentences on what was spent, and on which tables."""
+    if report.dry:
+        yield f"A run would spend epsilon {_price(report)}; this one spent nothing."
+        return
     number = counted(len(report.copies), "synthetic table")
     yield from cost_sentences(report.cost, f"{report.private}, compared with {number}")
     for risk in [*report.risks.values()][:1]:

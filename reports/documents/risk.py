@@ -271,7 +271,7 @@ def _body(report: RiskReport) -> Iterator[Block]:
     yield Section(title="Attacks", blocks=[table], brief=False)
     if report.model and _guesses(report):
         yield Lines(lines([f"Secrets are guessed {_learner(report)}."]))
-    yield Lines(lines(_plan_sentences(report) if report.dry else _sentences(report)))
+    yield Lines(lines(plan_sentences(report) if report.dry else _sentences(report)))
     if step := risk_step(report):
         # A terminal shows the step in its last lines.
         yield Section(title="", blocks=[Lines(lines([f"Next: {step}."]))], brief=False, drop=2)
@@ -281,8 +281,9 @@ def _body(report: RiskReport) -> Iterator[Block]:
 def risk_sections(report: RiskReport) -> Iterator[Section]:
     """Sections on a risk report that is a part of another report."""
     title = "Does the copy give anybody away?"
-    words = [*_sentences(report), SILENCE, _CHOICE]
-    yield Section(title=title, blocks=[_table(report), Lines(lines(words))])
+    table = _plan_table(report) if report.dry else _table(report)
+    own = [*plan_sentences(report)] if report.dry else [*_sentences(report), SILENCE]
+    yield Section(title=title, blocks=[table, Lines(lines([*own, _CHOICE]))])
     yield from _curves(report)
 
 
@@ -305,7 +306,7 @@ def _sentences(report: RiskReport) -> Iterator[str]:
         yield from declared_sentences(report, report.copy_epsilon)
 
 
-def _plan_sentences(report: RiskReport) -> Iterator[str]:
+def plan_sentences(report: RiskReport) -> Iterator[str]:
     """Sentences on what a plan takes for granted."""
     noun = rows_noun(report.cost)
     own, others = (f"{round(e.value):,}" for e in (report.rows, report.held_out_rows) if e)
@@ -712,13 +713,12 @@ def _log(share: float) -> float:
 
 def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
     yield from account_sentences(report.cost, report.private, answers, dry=report.dry)
-    if not report.dry:
-        yield from held_out_sentences(report)
+    yield from held_out_sentences(report)
 
 
 def held_out_sentences(report: RiskReport) -> Iterator[str]:
-    """Sentences on the account of the held-out table; none without one."""
-    if report.held_out_cost and report.held_out:
+    """Sentences on the account of the held-out table; none without one, or in a plan."""
+    if report.held_out_cost and report.held_out and not report.dry:
         yield f"The held-out table has an account of its own: {spent_text(report.held_out_cost)}."
         if total := budget_sentence(report.held_out_cost, report.held_out):
             yield total

@@ -12,10 +12,12 @@ from pqd.reports.documents.risk import (
     SILENCE,
     declared_sentences,
     no_verdicts_sentence,
+    plan_sentences,
     risk_terms,
     tolerance_points,
 )
-from pqd.reports.documents.shared import lines, on_page
+from pqd.reports.documents.shared import first_names, lines, on_page
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.cost import rows_noun
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
@@ -43,8 +45,9 @@ def risks_sections(report: RankingReport) -> Iterator[Section]:
     if not report.risks:
         return
     plot = [on_page(_plot(report))] if _compared(report) else []
-    words = Lines(lines(_sentences(report)))
-    yield Section(title="Risk", blocks=[_table(report), *plot, words])
+    words = Lines(lines(_plan_sentences(report) if report.dry else _sentences(report)))
+    table = _plan_table(report) if report.dry else _table(report)
+    yield Section(title="Risk", blocks=[table, *plot, words])
 
 
 def risks_advice(report: RankingReport) -> str:
@@ -70,7 +73,7 @@ def risks_advice(report: RankingReport) -> str:
 
 def risks_step(report: RankingReport) -> str:
     """Next step after attacks: held-out rows, or a report on the first copy that leaks."""
-    if report.risks and not _compared(report):
+    if report.risks and not _compared(report) and not report.dry:
         return f"{option('--held-out TABLE')} gives verdicts on the attacks"
     if not report.leaking:
         return CONTROL_STEP if _doubted(report) else ""
@@ -94,7 +97,8 @@ def _is_good(copy: RankedCopy) -> bool:
 
 
 def _compared(report: RankingReport) -> bool:
-    return any(risk.held_out for risk in report.risks.values())
+    """Whether there are verdicts: held-out rows, in a run."""
+    return not report.dry and any(risk.held_out for risk in report.risks.values())
 
 
 def _doubted(report: RankingReport) -> bool:
@@ -156,6 +160,36 @@ def _table(report: RankingReport) -> Table:
     digits = digits_of(*(copy.overall.estimate for copy in report.copies))
     rows = [_row(report, copy, digits) for copy in report.copies]
     return Table(columns=columns, groups=[Group(rows=rows, fate="always", most=len(rows))])
+
+
+def _plan_sentences(report: RankingReport) -> Iterator[str]:
+    """Sentences on what a plan takes for granted."""
+    first = next(iter(report.risks.values()))
+    yield f"Whether nine runs of ten prove that the excess is at most {tolerance_points(first)}."
+    # Only the sentences on the tables are of all copies.
+    yield next(iter(plan_sentences(first)))
+    if not first.held_out:
+        yield no_verdicts_sentence()
+    yield f"{_alone(report)} with {option('--dry-run')} says what would decide each attack."
+
+
+def _plan_table(report: RankingReport) -> Table:
+    """Table of the attacks on each copy that a run would decide, if nobody is given away."""
+    rows = []
+    for name, risk in report.risks.items():
+        low = [each.name for each in risk.attacks if each.standing is Standing.TOO_LITTLE]
+        decided = len(risk.attacks) - len(low)
+        told = f"{decided} of {len(risk.attacks)}"
+        cells = Cell(name, strong=True), Cell(told, decided), Cell(first_names(low))
+        rows.append(Row(id=name, cells=cells))
+    return Table(
+        columns=(
+            Column("copy", "name", fold=14),
+            Column("decided", "number"),
+            Column("not decided", fold=24),
+        ),
+        groups=[Group(rows=rows, fate="always", most=len(rows))],
+    )
 
 
 def _row(report: RankingReport, copy: RankedCopy, digits: int) -> Row:

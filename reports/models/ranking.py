@@ -81,6 +81,8 @@ class RankingReport(BoardReport[RankedCopy]):
     ``risks`` has the attacks on each copy, by its name and in the order of the copies, each with
     the costs of the whole run; it is empty if none was tried.  Their leaks are established for all
     attacks on all copies at once.  ``held_out_cost`` is what was charged to the held-out table.
+    ``dry`` says that the report is a plan: nothing was measured or spent, the copies are in the
+    order of the caller, and the costs are those of a run.
     """
 
     kind: ClassVar[str] = "ranking"
@@ -102,13 +104,14 @@ class RankingReport(BoardReport[RankedCopy]):
     cells_from: str = ""
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[Note, ...] = ()
+    dry: bool = False
     replayed: bool = False
     simulated: bool = False
 
     @property
     def spent(self) -> Fraction:
         """Exact total epsilon that this run spent; replayed measurements cost nothing."""
-        return self.cost.spent
+        return Fraction(0) if self.dry else self.cost.spent
 
     @property
     def leaking(self) -> tuple[str, ...]:
@@ -163,5 +166,5 @@ def _frame_risk(risk: RiskReport) -> dict[str, object]:
         "excess": value,
         "excess_low": low,
         "excess_high": high,
-        "leaks": len(risk.leaks) if risk.held_out else None,
+        "leaks": len(risk.leaks) if risk.held_out and not risk.dry else None,
     }

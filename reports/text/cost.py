@@ -173,6 +173,15 @@ def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
     return f"{spent}, {replayed:,} replayed" if replayed else spent
 
 
+def price_text(cost: Cost, held_out_cost: Cost | None) -> str:
+    """Epsilon of a planned run, with that on the held-out table."""
+    price = epsilon_text(cost.epsilon)
+    if held_out_cost is None:
+        return price
+    other = epsilon_text(held_out_cost.epsilon)
+    return f"{price}, and {other} on the held-out table, in an account of its own"
+
+
 def budget_sentence(cost: Cost, private: str) -> str:
     """Total spent so far on the private table, and its limit; empty without a ledger.
 

@@ -74,6 +74,24 @@ RUNS: dict[str, tuple[list[str], Callable[[], object]]] = {
         ["risk", "private.csv", "copy.csv", "--held-out", "others.csv", "--dry-run"],
         lambda: pqd.risk("private.csv", "copy.csv", held_out="others.csv", dry_run=True),
     ),
+    "ranking": (
+        ["compare", "private.csv", "a=copy.csv", "--total-epsilon", "1", "--dry-run"],
+        lambda: pqd.compare("private.csv", {"a": "copy.csv"}, total_epsilon=1, dry_run=True),
+    ),
+    "ranking with attacks": (
+        [
+            *("compare", "private.csv", "a=copy.csv", "--total-epsilon", "1", "--dry-run"),
+            *("--risk", "1", "--held-out", "others.csv"),
+        ],
+        lambda: pqd.compare(
+            "private.csv",
+            {"a": "copy.csv"},
+            total_epsilon=1,
+            risk=1,
+            held_out="others.csv",
+            dry_run=True,
+        ),
+    ),
     "lint": (["lint", "copy.csv"], lambda: pqd.lint("copy.csv")),
 }
 

@@ -239,6 +239,59 @@ def test_the_command_charges_both_and_tells_wrong_usage(command: Command, tmp_pa
     assert "nothing spent: all replayed" in told
 
 
+# Plans --------------------------------------------------------------------------------------------
+
+
+def test_a_plan_tells_the_price_on_both_tables_and_what_can_be_decided(tmp_path: Path) -> None:
+    ledger, copies = tmp_path / "ledger.sqlite", {"clean": CLEAN, "other": OTHER}
+    given: dict[str, Any] = {"total_epsilon": 2, "risk": 3, "held_out": HELD_OUT, "ledger": ledger}
+    plan = pqd.compare(SECRET, copies, private_rows=10**6, dry_run=True, **given)
+    assert not ledger.exists()
+    assert plan.dry
+    assert plan.spent == 0
+    assert spent(plan) == (5, 3)
+    text = " ".join(str(plan).split())
+    assert "a run costs epsilon 5, and 3 on the held-out table, in an account of its own" in text
+    assert "The plan is of 1,000,000 private and 900 held-out rows" in text
+    alone = pqd.risk(
+        SECRET,
+        OTHER,
+        total_epsilon=Fraction(3, 2),
+        private_rows=10**6,
+        held_out=HELD_OUT,
+        dry_run=True,
+        ledger=ledger,
+    )
+    # What a run of several copies decides is what a report of one copy decides at its share.
+    assert plan.risks["other"].attacks == alone.attacks
+    for rendered in (plan.to_markdown(), plan.to_html(), plan._repr_html_(), plan.to_csv()):
+        assert "not decided" in rendered.lower()
+    assert plan.to_frame()["score"].isna().all()
+    report = pqd.compare(SECRET, copies, **given)
+    assert spent(report) == (5, 3)
+    assert not report.dry
+    again = pqd.compare(SECRET, copies, dry_run=True, **given)
+    assert spent(again) == (5, 3)
+
+
+def test_a_plan_without_attacks_says_how_sure_qualities_will_be() -> None:
+    plan = pqd.compare(SECRET, COPIES, total_epsilon=2, dry_run=True)
+    assert plan.risks == {}
+    assert plan.held_out_cost is None
+    text = " ".join(str(plan).split())
+    assert "A ranking of 2 copies would cost epsilon 2." in text
+    assert f"clean ±{100 * plan['clean'].overall.half_width:.2g}" in text
+    assert "better" not in text
+    assert "cannot be told apart" not in text
+
+
+def test_a_plan_of_queries_is_another_command(command: Command) -> None:
+    queries = ("--query", "SELECT COUNT(*) FROM D", "--tau", "5%", "--epsilon", "1")
+    code, _, told = command("compare", "private.csv", "a=a.csv", *queries, "--dry-run")
+    assert code == 2
+    assert "pqd plan says what queries cost" in " ".join(told.split())
+
+
 # Refusals -----------------------------------------------------------------------------------------
 
 

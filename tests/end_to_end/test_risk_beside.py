@@ -216,7 +216,14 @@ def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
         SECRET, LEAKED, ways=1, risk=1, held_out=HELD_OUT, ledger=ledger, dry_run=True
     )
     assert spent(dry) == (2, 1)
-    assert dry.risk is None
+    assert risk_of(dry).dry
+    rows = pqd.risk(SECRET, LEAKED, held_out=HELD_OUT, ledger=ledger, dry_run=True)
+    assert risk_of(dry).attacks == rows.attacks
+    text = " ".join(str(dry).split())
+    assert "The plan is of 900 private and 900 held-out rows" in text
+    assert "own account" not in text
+    for rendered in (dry.to_markdown(), dry.to_html(), dry._repr_html_(), dry.to_json()):
+        assert "copied" in rendered
 
 
 # Refusals -----------------------------------------------------------------------------------------

@@ -175,6 +175,7 @@ REPORTS: dict[str, tuple[Report, dict[str, Callable[[Report], str]]]] = {
     "ranking-too-near": (ranking_reports.TOO_NEAR, MAIN),
     "ranking-flawed": (ranking_reports.FLAWED, MAIN),
     "ranking-attacked": (ranking_reports.ATTACKED, {**MAIN, "json": ALL["json"]}),
+    "ranking-dry": (ranking_reports.DRY, MAIN),
     "ranking-rated": (ranking_reports.RATED, {"80.txt": ALL["80.txt"]}),
     "ranking-of-one": (ranking_reports.SINGLE, MAIN),
     "release": (replace(release_reports.RELEASE, refused=REFUSED), ALL),

@@ -410,6 +410,7 @@ DRY_ATTACKED = replace(
     DRY,
     cost=replace(COST, epsilon=Fraction(2)),
     held_out_cost=risk_reports.RISK.held_out_cost,
+    risk=risk_reports.PLAN,
 )
 # `pqd plan COPY`: there is no private table at all.
 PLAN = replace(DRY, private="", cost=Cost(epsilon=Fraction(1)))

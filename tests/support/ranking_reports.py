@@ -206,6 +206,20 @@ RATED = replace(
     risks={"tree": risk_reports.ALONE, "copula": risk_reports.ALONE},
     held_out_cost=None,
 )
+DRY = replace(
+    ATTACKED,
+    copies=tuple(
+        replace(
+            copy,
+            overall=replace(copy.overall, estimate=None, simultaneous=None, mark=None),
+            relations=None,
+        )
+        for copy in ATTACKED.copies
+    ),
+    risks={"tree": risk_reports.PLAN, "copula": risk_reports.PLAN},
+    better=(),
+    dry=True,
+)
 SINGLE = report_of(NAMES[:1])
 SIMULATED = replace(DETAILED, simulated=True)
 REPLAYED = replace(RANKING, replayed=True, cost=replace(COST, epsilon=Fraction(0), groups=()))
@@ -229,15 +243,4 @@ def quoting(text: str) -> RankingReport:
     )
 
 
-REPORTS = (
-    RANKING,
-    DETAILED,
-    ATTACKED,
-    RATED,
-    TIED,
-    CERTAIN,
-    SINGLE,
-    SIMULATED,
-    REPLAYED,
-    quoting("x" * 60),
-)
+REPORTS = (RANKING, DETAILED, TIED, CERTAIN, SINGLE, SIMULATED, REPLAYED, DRY, quoting("x" * 60))
