@@ -26,7 +26,7 @@ import pandas as pd
 from benchmarks.profile_quality import simulation_of
 from benchmarks.result_tables import ResultTable, add_csv_option
 from benchmarks.risk_others import SECRETS, TOOLS, copies
-from benchmarks.risk_splits import ATTACKS, LEVEL, SEED, TAU, Counts, counted
+from benchmarks.risk_splits import LEVEL, SEED, TAU, Counts, counted
 from pqd.attacks.parameters import RiskParameters
 from pqd.deciders import SimulatedNoise
 
@@ -77,7 +77,7 @@ class Tried(NamedTuple):
 def measured(folder: Path, copy: Path) -> dict[str, dict[str, float]]:
     """Figures of each attack on one copy, of guesses by both learners, with its quality."""
     quality = 1 - simulation_of(folder / "private.parquet", copy, "1").overall
-    nearest = Tried.of(folder, copy, RiskParameters.parse(attacks=ATTACKS, secrets=SECRETS))
+    nearest = Tried.of(folder, copy, RiskParameters.parse(secrets=SECRETS))
     trees = RiskParameters.parse(attacks=["inference"], secrets=SECRETS, learner="trees")
     figures = dict(nearest.figures())
     for name, own in Tried.of(folder, copy, trees).figures():

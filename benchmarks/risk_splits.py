@@ -1,7 +1,7 @@
 """Risk reports of clean splits and of planted rows: false alarms, power, and widths.
 
     python -m benchmarks.risk_splits clean DATA --table adult --out risk.jsonl [--runs 1000]
-    python -m benchmarks.risk_splits planted DATA --out risk.jsonl [--runs 10]
+    python -m benchmarks.risk_splits planted DATA --table adult --out risk.jsonl [--runs 10]
     python -m benchmarks.risk_splits widths DATA --csv docs/experiments
     python -m benchmarks.risk_splits show risk.jsonl [--csv docs/experiments]
 
@@ -51,8 +51,6 @@ SHARES = {0: (0.005, 0.01), 1: (0.005, 0.01, 0.02, 0.03, 0.05)}
 DRAWS: dict[str, dict[float, int]] = {"clean": {1: 2, 100: 1}, "planted": {0.1: 10, 1: 50}}
 WIDTHS, WIDTH_RUNS = (0.1, 0.25, 1), 3
 ANY = "any attack"
-# All but membership.
-ATTACKS = ("copied", "near", "linkability", "singling-out", "inference")
 
 
 class Recorder(SimulatedNoise):
@@ -104,7 +102,7 @@ def counted(
     parameters: RiskParameters | None = None,
 ) -> tuple[Counts, BoundRisk]:
     """Exact numbers of the report of ``pqd risk``, by its own functions."""
-    stated = parameters or RiskParameters.parse(attacks=ATTACKS)
+    stated = parameters or RiskParameters.parse()
     tables = separate_tables(open_table(private, "private"), copy, names=None)
     bound = bind_risk(tables, stated)
     measurement = bound.measurement(stated)
@@ -153,18 +151,19 @@ def clean_runs(table: str, data: pd.DataFrame, seeds: Sequence[int]) -> Iterator
         yield {"kind": "clean", "table": table, "seed": seed, **found._asdict()}
 
 
-def planted_runs(data: pd.DataFrame, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield a line for each split with planted rows."""
-    for seed, (changes, shares), columns in product(seeds, SHARES.items(), COLUMNS):
+def planted_runs(table: str, data: pd.DataFrame, seeds: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield a line for each split with planted rows; tables but Adult have 1 % as it is alone."""
+    cases = list(product(SHARES.items(), COLUMNS)) if table == "adult" else [((0, (0.01,)), "all")]
+    for seed, ((changes, shares), columns) in product(seeds, cases):
         own = data if columns == "all" else data.drop(columns=KEY)
         for share in shares:
             # The same rows for every share.
             rng = np.random.default_rng([SEED, seed])
             private, held_out, copy = split(own, PLANTED, rng)
             mixed = planted(private, copy, share, changes, rng)
-            facts = {"kind": "planted", "seed": seed, "share": share, "changes": changes}
+            facts = {"kind": "planted", "table": table, "seed": seed, "columns": columns}
             found, _ = counted(private, held_out, mixed)
-            yield {**facts, "columns": columns, **found._asdict()}
+            yield {**facts, "share": share, "changes": changes, **found._asdict()}
 
 
 def counts_of(line: dict[str, Any]) -> Counts:
@@ -172,9 +171,8 @@ def counts_of(line: dict[str, Any]) -> Counts:
     return Counts(*(tuple(line[name]) for name in Counts._fields))
 
 
-def releases(line: dict[str, Any]) -> Iterator[tuple[float, list[Excess]]]:
-    """Yield epsilon and the excesses of each release of a split."""
-    counts = counts_of(line)
+def releases(counts: Counts, line: dict[str, Any]) -> Iterator[tuple[float, list[Excess]]]:
+    """Yield epsilon and the excesses of each release of ``counts`` of a split."""
     for epsilon, draws in DRAWS[line["kind"]].items():
         for draw in range(draws):
             noise = SimulatedNoise(np.random.default_rng([SEED, line["seed"], draw]))
@@ -222,7 +220,7 @@ def clean_rows(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
         lambda: defaultdict(list)
     )
     for line in lines:
-        for epsilon, excesses in releases(line):
+        for epsilon, excesses in releases(counts_of(line), line):
             alarms = [Alarms.of(each, len(excesses)) for each in excesses]
             for name, each in zip(line["names"], alarms, strict=True):
                 found[line["table"], epsilon, name.partition(" ")[0]][line["seed"]].append(each)
@@ -241,47 +239,60 @@ def clean_rows(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
 
 
 def _errors(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard error of the mean of each column; 0 for one row."""
-    spread = means.std(axis=0, ddof=1) if len(means) > 1 else 0 * means[0]
+    """Standard error of the mean of each column; not a number for one row."""
+    spread = means.std(axis=0, ddof=1) if len(means) > 1 else np.nan * means[0]
     return np.asarray(spread / np.sqrt(len(means)))
 
 
 def planted_rows(lines: Sequence[dict[str, Any]]) -> Iterator[dict[str, object]]:
-    """Yield the shares of releases in which planted rows were found, over all splits."""
+    """Yield the shares of releases in which planted rows were found, over all splits.
+
+    ``found`` is by any attack and ``copied``, ``near`` by one, all attacks at once; ``alone`` is by
+    copied rows in a report that has no other attack.
+    """
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
-        groups[line["columns"], line["changes"], line["share"]].append(line)
-    for (columns, changes, share), own in sorted(groups.items()):
+        groups[line["table"], line["columns"], line["changes"], line["share"]].append(line)
+    for (table, columns, changes, share), own in sorted(groups.items()):
         found: dict[float, dict[int, list[tuple[bool, ...]]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for line in own:
-            for epsilon, excesses in releases(line):
-                flags = [
-                    is_far(each) and each.p_more(0.0) <= LEVEL / len(excesses) for each in excesses
-                ]
-                found[epsilon][line["seed"]].append((any(flags), flags[0], flags[1]))
+            counts = counts_of(line)
+            single = Counts(counts.names[:1], counts.private[:2], counts.held_out[:2])
+            both = zip(releases(counts, line), releases(single, line), strict=True)
+            for (epsilon, excesses), (_, alone) in both:
+                flags = [_is_found(each, len(excesses)) for each in excesses]
+                told = (any(flags), flags[0], flags[1], _is_found(alone[0], 1))
+                found[epsilon][line["seed"]].append(told)
         exact = np.mean([counts_of(line).excesses[:2] for line in own], axis=0)
         for epsilon, splits in found.items():
             means = np.array([np.mean(each, axis=0) for each in splits.values()])
             row: dict[str, object] = {
-                "columns": columns, "changed": changes, "planted": share, "epsilon": epsilon,
-                "splits": len(means), "releases": sum(map(len, splits.values())),
+                "table": table, "columns": columns, "changed": changes, "planted": share,
+                "epsilon": epsilon, "splits": len(means),
+                "releases": sum(map(len, splits.values())),
             }  # fmt: skip
-            for place, name in enumerate(("found", "copied", "near")):
+            for place, name in enumerate(("found", "copied", "near", "alone")):
                 row |= {name: means[:, place].mean(), f"{name}_error": _errors(means)[place]}
             yield row | {"copied_excess": exact[0], "near_excess": exact[1]}
+
+
+def _is_found(excess: Excess, attacks: int) -> bool:
+    return is_far(excess) and excess.p_more(0.0) <= LEVEL / attacks
 
 
 def width_rows(data: pd.DataFrame, copy: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield mean half-widths over the attacks, with errors over releases.
 
-    The private rows are a half of the data, and the held-out rows the other half.
+    The private rows are a half of the data, and the held-out rows the other half.  First stands the
+    usual report, then one of a single guess.
     """
     half = len(data) // 2
     private, held_out = split(data, (half, half), np.random.default_rng(SEED))
-    counts, _ = counted(private, held_out, copy, RiskParameters.parse())
-    for epsilon in WIDTHS:
+    single = RiskParameters.parse(attacks=["inference"], secrets=["income"])
+    reports = [counted(private, held_out, copy, stated)[0] for stated in (None, single)]
+    for counts, epsilon in product(reports, WIDTHS):
         found = []
         for draw in range(WIDTH_RUNS):
             noise = SimulatedNoise(np.random.default_rng([SEED, draw]))
@@ -333,8 +344,7 @@ def main() -> None:
         command.add_argument("--out", type=Path, required=True)
         command.add_argument("--runs", type=int, default=number)
         command.add_argument("--first", type=int, default=0)
-        if kind == "clean":
-            command.add_argument("--table", choices=[*CLEAN], default="adult")
+        command.add_argument("--table", choices=[*CLEAN], default="adult")
     widths = commands.add_parser("widths")
     widths.add_argument("data", type=Path)
     add_csv_option(widths)
@@ -351,9 +361,8 @@ def main() -> None:
             for row in width_rows(*map(pd.read_parquet, tables)):
                 table.add(**row)
         return
-    name = given.table if given.command == "clean" else "adult"
-    data = pd.read_parquet(given.data / f"{name}_private.parquet")
-    run = partial(clean_runs, name) if given.command == "clean" else planted_runs
+    data = pd.read_parquet(given.data / f"{given.table}_private.parquet")
+    run = partial(clean_runs if given.command == "clean" else planted_runs, given.table)
     with given.out.open("a", encoding="utf-8") as file:
         for line in run(data, range(given.first, given.first + given.runs)):
             print(json.dumps(line), file=file, flush=True)

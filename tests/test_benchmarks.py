@@ -263,7 +263,7 @@ def test_numbers_of_a_split_give_the_verdicts_of_its_report() -> None:
     assert mixed.iloc[:45].equals(private.iloc[:45])
     counts, _ = risk_splits.counted(private, held_out, mixed)
     excesses = counts.released(2, SimulatedNoise(5))
-    parameters = RiskParameters.parse(total_epsilon=2, attacks=risk_splits.ATTACKS)
+    parameters = RiskParameters.parse(total_epsilon=2)
     report = run_risk(private, mixed, parameters, SimulatedNoise(5), held_out=held_out)
     found = {f"{each.id} {each.column}".strip(): each.held_out for each in report.attacks}
     assert len(found) == len(counts.names) == len(excesses)

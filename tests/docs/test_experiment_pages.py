@@ -99,7 +99,7 @@ RESULTS: dict[str, tuple[ModuleType, dict[str, object]]] = {
     "risk-clean": (risk_splits, {"kind": "clean", "table": "t", **RISK}),
     "risk-planted": (
         risk_splits,
-        {"kind": "planted", "columns": "all", "changes": 1, "share": 0.01, **RISK},
+        {"kind": "planted", "table": "t", "columns": "all", "changes": 1, "share": 0.01, **RISK},
     ),
 }
 
