@@ -254,6 +254,19 @@ def test_a_change_is_tried_on_the_tests_of_its_module() -> None:
     assert mutants.tests_of(Path("deciders/single/sum.py")) == ["tests/deciders/single"]
 
 
+def test_splits_of_copied_rows_alone_count_with_those_of_all_attacks() -> None:
+    key = {"kind": "planted", "table": "t", "columns": "all", "changes": 0, "share": 0.1}
+    every = {"names": ["copied", "near"], "private": [900, 90, 9, 9], "held_out": [900, 0, 9, 9]}
+    alone = {"names": ["copied"], "private": [900, 90], "held_out": [900, 0]}
+    lines = [{**key, "seed": 0, **every}, {**key, "seed": 1, **alone}]
+    low, high = risk_splits.planted_rows(lines)
+    assert (high["epsilon"], high["splits"], high["splits_alone"]) == (1, 1, 2)
+    assert high["found"] == high["alone"] == 1
+    assert high["alone_error"] == 0
+    assert (low["found"], low["alone"]) == (0.6, 1)
+    assert str(high["found_error"]) == "nan"
+
+
 def test_numbers_of_a_split_give_the_verdicts_of_its_report() -> None:
     """So what is said of many releases is said of reports."""
     rng = np.random.default_rng(3)
