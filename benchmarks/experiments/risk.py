@@ -77,14 +77,15 @@ def claims_clean(frame: pd.DataFrame) -> Iterator[Claim]:
         ("no", "a NO is false with probability alpha at most, for each attack"),
         ("missed", "an interval of 95 % misses an excess of 0 in 5 % at most, for each attack"),
     ):
-        row = each.sort_values(name).iloc[-1]
-        above = each[each[name] - 2 * each[f"{name}_error"] > LEVEL]
+        # Few splits have large shares by chance: what is surely there counts.
+        surely = each[name] - 2 * each[f"{name}_error"]
+        row = each.assign(surely=surely).sort_values("surely").iloc[-1]
         yield claim(
             text,
             f"worst of {len(each)}: {100 * row[name]:.2f} +- {100 * row[f'{name}_error']:.2f} % "
             f"({row['table']}, {row['attack']}, {row['attacks']} attacks, "
             f"epsilon {row['epsilon']:g}, {row['splits']:,} splits)",
-            holds=above.empty,
+            holds=bool(surely.max() <= LEVEL),
         )
     whole = frame[frame["attack"] == ANY]
     row = whole.sort_values("at_once").iloc[-1]
@@ -161,17 +162,10 @@ def claims_planted(frame: pd.DataFrame) -> Iterator[Claim]:
     changed = one[(one["table"] == "adult") & (one["changed"] == 1)]
     for name, label in FOUND.items():
         power = changed.set_index(["columns", "planted"])[name]
-        told = [
-            ", ".join(
-                f"{100 * found:.0f} % where {100 * at:g} % are planted"
-                for at, found in zip(map(float, part.index), part, strict=True)
-            )
-            for part in (power.xs(columns) for columns in COLUMNS)
-        ]
         yield claim(
             "with one cell changed 2 % of the rows are found with such a column, 5 % without it, "
             f"by {label}",
-            f"with it: {told[0]}; without it: {told[1]}",
+            f"{per_cent(power[COLUMNS[0], 0.02])}, {per_cent(power[COLUMNS[1], 0.05])}",
             holds=bool(power[COLUMNS[0], 0.02] > 0.9 and power[COLUMNS[1], 0.05] > 0.9),
         )
 
