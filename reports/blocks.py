@@ -472,7 +472,8 @@ NOTHING_OMITTED = Omitted()
 class Closing:
     """Last lines on a terminal, which a reader sees first: failures, counts, next step, budget.
 
-    ``word`` is the result in one word; it stands before the counts.
+    ``word`` is the result in one word; it stands before the counts.  ``ways`` are lines of their
+    own after the budget: what would do if a run would be refused.
     """
 
     failed: str = ""
@@ -481,6 +482,7 @@ class Closing:
     step: Text = ""
     caution: str = ""
     budget: str = ""
+    ways: Sequence[str] = ()
 
 
 NOTHING_MORE = Closing()

@@ -103,7 +103,7 @@ def audit(
     targets = outputs.targets(
         private, synthetic, queries.queries, columns.metadata, ledger=ledger.ledger
     )
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    targets = targets.checked(display, fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     facts = columns.facts(private, [synthetic], unit)

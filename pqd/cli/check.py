@@ -113,7 +113,7 @@ def check(
         )
     targets = outputs.targets(baseline.baseline, spec=spec)
     baseline.check(dry_run=dry_run)
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    targets = targets.checked(display, fresh=ledger.fresh)
     if display.explain is not None:
         if dry_run or only or baseline.update_baseline:
             raise ParameterError(

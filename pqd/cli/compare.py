@@ -269,7 +269,7 @@ def compare(
     tables = values_by_name(candidates, "candidate", "tree=copy.csv")
     files = queries.queries, columns.metadata, attacks.held_out
     targets = outputs.targets(private, *tables.values(), *files, ledger=ledger.ledger)
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    targets = targets.checked(display, fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     # Files beside several copies may differ, so none is looked for.

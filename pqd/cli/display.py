@@ -50,11 +50,11 @@ class DisplayOptions:
         ),
     ] = None
 
-    def check(self, *, outputs: bool = False, fresh: bool = False) -> None:
+    def check(self, *, stdout: bool = False, fresh: bool = False) -> None:
         """Refuse options that contradict each other, before anything is read.
 
-        ``outputs``: is the report also written to a file or stream?  ``fresh``: are known answers
-        paid for again?
+        ``stdout``: does a rendering take standard output?  ``fresh``: are known answers paid for
+        again?
         """
         more = {
             "--all": self.all,
@@ -64,8 +64,8 @@ class DisplayOptions:
         given = [name for name, is_given in more.items() if is_given]
         if self.quiet and given:
             raise ParameterError(f"{given[0]} and --quiet contradict each other; give one of them")
-        if self.explain is not None and (outputs or fresh):
-            other = "an output (--json, --html, ...)" if outputs else "--fresh"
+        if self.explain is not None and (stdout or fresh):
+            other = "--fresh" if fresh else "the output on standard output (-)"
             raise ParameterError(
                 f"--explain shows one verdict of an earlier run at no cost; leave {other} out"
             )

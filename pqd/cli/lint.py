@@ -49,7 +49,7 @@ def lint(
     Example: pqd lint copy.csv --bounds age=0:120 --key id
     """
     targets = outputs.targets(synthetic, columns.metadata)
-    display.check(outputs=bool(targets.renderings))
+    targets = targets.checked(display)
     from pqd.cli.progress import progress
     from pqd.commands.lint import run_lint, stated_metadata
     from pqd.sql.schema import listed_names

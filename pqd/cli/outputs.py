@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 FILES, GITHUB, JUNIT = ("json", "markdown", "html"), "github", "junit"
 # Renderings of the tables alone, which --output names.
 TABLES = ("csv", "latex")
+_FORMS = {
+    "json": "all of it as JSON",
+    "markdown": "a summary",
+    "html": "the report as a page",
+    "csv": "its tables",
+    "latex": "its tables",
+    JUNIT: "results for a build",
+}
 # First column of a CSV of a report; by it a file is known as one that may be overwritten.
 _FIRST_COLUMN = "table,"
 _KINDS = "markdown=FILE, html=FILE, csv=FILE, latex=FILE (- for standard output) or github"
@@ -130,6 +138,21 @@ class Targets:
                 err=True,
             )
 
+    def checked(self, display: DisplayOptions, *, fresh: bool = False) -> Targets:
+        """Targets, after a check that no options contradict each other; see ``display.check``.
+
+        With ``--explain`` there are none: a command can be repeated as it was typed, and the files
+        of its run stay as they are.
+        """
+        display.check(stdout=self.takes_stdout, fresh=fresh)
+        if not display.explains:
+            return self
+        if files := [target.place for target in self.renderings if target.place]:
+            verb = "stays as it is" if len(files) == 1 else "stay as they are"
+            shows = "--explain shows one verdict alone"
+            typer.echo(f"pqd: {shows}, so {', '.join(files)} {verb}", err=True)
+        return replace(self, renderings=())
+
     def finish(self, report: Report, display: DisplayOptions, *failed: Exception) -> None:
         """Write all renderings, then show the report.
 
@@ -138,12 +161,20 @@ class Targets:
         the ledger has lost the charge, nothing is written or shown.
         """
         show = partial(standing, partial(display.show, report))
-        acts: list[_Act] = [
-            *self._files(report, standing),
-            *([] if self.takes_stdout else [show]),
-            *self._streams(report, standing),
+        unwritten = failures_of(*self._files(report, standing))
+        shown: list[_Act] = [] if self.takes_stdout else [show]
+        if shown and not (unwritten or display.quiet):
+            shown.append(self._tell_written)
+        acts = [*shown, *self._streams(report, standing)]
+        raise_together(*failed, *unwritten, *failures_of(*acts))
+
+    def _tell_written(self) -> None:
+        """Tell which files hold the report, and in which form."""
+        written = [
+            f"{target.place} ({_FORMS[target.kind]})" for target in self.renderings if target.place
         ]
-        raise_together(*failed, *failures_of(*acts))
+        if written:
+            typer.echo(f"Written: {', '.join(written)}.")
 
     def write(self, report: Report) -> None:
         """Write every rendering; one error lists all failures."""

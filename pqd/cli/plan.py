@@ -75,7 +75,7 @@ def plan(
     Example: pqd plan copy.csv -q "SELECT SUM(income) FROM D" --tau 5% --epsilon 0.25
     """
     targets = outputs.targets(synthetic, queries.queries, columns.metadata)
-    display.check(outputs=bool(targets.renderings))
+    targets = targets.checked(display)
     if not queries.stated:
         if criteria.tau_of:
             raise ParameterError("there is no query, so --tau-of is of none; give queries (-q)")

@@ -228,7 +228,7 @@ def profile(
     """
     inputs = private, synthetic, attacks.held_out, columns.metadata
     targets = outputs.targets(*inputs, ledger=ledger.ledger)
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    targets = targets.checked(display, fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     facts = columns.facts(private, [synthetic], unit)

@@ -158,7 +158,7 @@ def release(
     new_file = new_table(table)
     if synthetic is None:
         targets = outputs.targets()
-        _check(display, targets, ledger, new_file)
+        targets = _checked(display, targets, ledger, new_file)
         if Path(private).suffix.lower() != ".toml":
             raise ParameterError(
                 "the synthetic table is missing; give PRIVATE SYNTHETIC and options, or a spec "
@@ -177,7 +177,7 @@ def release(
     else:
         files = queries.queries, columns.metadata
         targets = outputs.targets(private, synthetic, *files, ledger=ledger.ledger)
-        _check(display, targets, ledger, new_file)
+        targets = _checked(display, targets, ledger, new_file)
         from pqd.engine.tables import opened_ahead
 
         facts = columns.facts(private, [synthetic], unit)
@@ -218,13 +218,13 @@ def release(
     targets.finish(report, display, *failed)
 
 
-def _check(
+def _checked(
     display: DisplayOptions, targets: Targets, ledger: LedgerOptions, table: Path | None
-) -> None:
-    """Refuse options that contradict each other, before anything is read."""
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+) -> Targets:
+    """Targets, after a check that no options contradict each other, before anything is read."""
     if display.explains and table is not None:
         raise ParameterError("--explain shows one answer of an earlier run; leave --table out")
+    return targets.checked(display, fresh=ledger.fresh)
 
 
 def _of_tables(

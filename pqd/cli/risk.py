@@ -177,7 +177,7 @@ def risk(
     targets = outputs.targets(
         private, synthetic, stated.held_out, columns.metadata, ledger=ledger.ledger
     )
-    display.check(outputs=bool(targets.renderings), fresh=ledger.fresh)
+    targets = targets.checked(display, fresh=ledger.fresh)
     from pqd.engine.tables import opened_ahead
 
     facts = columns.facts(private, [synthetic], unit)

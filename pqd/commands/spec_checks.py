@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -306,7 +307,8 @@ class BoundChecks:
             if isinstance(tables, SyntheticTables):
                 # A wrong fact of a column stops all; a check with a mistake of its own tells that.
                 queries = [request.query for request in requests]
-                self.broken.update(column_mistakes(queries, tables, self._columns))
+                with suppress(PqdError):
+                    self.broken.update(column_mistakes(queries, tables, self._columns))
             return
         yield bound
 

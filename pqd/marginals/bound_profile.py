@@ -45,7 +45,7 @@ from pqd.marginals.profiled_columns import (
     coarse_columns,
 )
 from pqd.planning.binding import unit_notes
-from pqd.planning.query_warnings import header_warnings, key_notes
+from pqd.planning.query_warnings import absent_notes, header_warnings, key_notes
 from pqd.reports.models.profile import ProfiledColumn
 from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
@@ -250,8 +250,9 @@ def bind_profiles(
         for place, _ in enumerate(tables.copies)
     ]
     bound = [binding.bound() for binding in bindings]
-    _check_values(bindings, request)
-    notes = (*tables.kind_notes, *tables.notes, *notes, *_coarse_notes(bound))
+    labels = ", ".join(each.label for each in tables.tables[:_SHOWN])
+    notes = (*tables.kind_notes, *tables.notes, *_value_notes(labels, bindings, request), *notes)
+    notes = (*notes, *_coarse_notes(bound))
     return tuple(replace(each, notes=notes) for each in bound)
 
 
@@ -301,11 +302,17 @@ def _check_cells(tables: SyntheticTables, request: ProfileRequest) -> None:
     for_all(check, request.own_cells)
 
 
-def _check_values(bindings: Sequence[_Binding], request: ProfileRequest) -> None:
-    """Refuse stated values none of which any copy has: all its rows would be in one cell.
+def _value_notes(labels: str, bindings: Sequence[_Binding], request: ProfileRequest) -> list[Note]:
+    """Warnings on stated values that no copy has, which may be misspelt.
 
     A file of metadata describes more than a copy, so the copy may lack all that it lists.
+
+    Raises
+    ------
+    ParameterError
+        If no copy has any of the values of a column: all its rows would be in one cell.
     """
+    notes = list[Note]()
 
     def check(name: str) -> None:
         stated, held = request.own_cells[name].values, list[str]()
@@ -319,8 +326,11 @@ def _check_values(bindings: Sequence[_Binding], request: ProfileRequest) -> None
                 f"{near_hint([*near][:_SHOWN])}; correct them, or list them in a file of metadata "
                 f"({option('--metadata')}) if the private table may have them. Nothing was spent"
             )
+        absent = [value for value in stated if value not in held]
+        notes.extend(absent_notes(name, absent, held, labels))
 
     for_all(check, request.own_cells)
+    return notes
 
 
 def _coarse_notes(profiles: Sequence[BoundProfile]) -> Iterator[Note]:

@@ -123,30 +123,27 @@ class Constants:
     def warnings(self) -> Iterator[Note]:
         """Yield warnings about the recorded constants; many of one column share one warning."""
         for column, absent in self._absent.items():
-            if len(absent) > _MOST_NAMED:
-                yield note(
-                    "texts-unknown",
-                    column=column,
-                    first=tuple(absent)[:_MOST_NAMED],
-                    others=len(absent) - _MOST_NAMED,
-                    tables=self._labels,
-                )
-                continue
             known = self._values_of(column) or {}
-            for constant in absent:
-                yield note(
-                    "text-unknown",
-                    column=column,
-                    constant=constant,
-                    tables=self._labels,
-                    nearest=_nearest(constant, list(known)),
-                )
+            yield from absent_notes(column, list(absent), list(known), self._labels)
 
     def _values_of(self, column: str) -> Mapping[Any, None] | None:
         """Values of a column, ascending within each table; None if the column has too many."""
         if column not in self._known:
             self._known[column] = self._tables.distinct_values(self._schema, column, _MOST_VALUES)
         return self._known[column]
+
+
+def absent_notes(
+    column: str, absent: Sequence[str | float], known: Sequence[Any], tables: str
+) -> Iterator[Note]:
+    """Yield warnings on constants that are no value of a column; many share one warning."""
+    if len(absent) > _MOST_NAMED:
+        first, others = tuple(absent[:_MOST_NAMED]), len(absent) - _MOST_NAMED
+        yield note("texts-unknown", column=column, first=first, others=others, tables=tables)
+        return
+    for constant in absent:
+        nearest = _nearest(constant, known)
+        yield note("text-unknown", column=column, constant=constant, tables=tables, nearest=nearest)
 
 
 def _nearest(constant: str | float, known: Sequence[Any]) -> str | float:

@@ -14,7 +14,7 @@ from pqd.accounting.ledger_location import ledger_path
 from pqd.engine.sources.locations import address_name
 from pqd.engine.tables import Role, Table, open_table
 from pqd.errors import PqdError
-from pqd.spec import Source, Spec
+from pqd.spec.model import Source, Spec
 from pqd.stated.column_facts import Facts, format_of_file
 from pqd.stated.metadata_files import stated_facts
 

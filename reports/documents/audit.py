@@ -38,7 +38,7 @@ from pqd.reports.text.cost import (
     spent_text,
 )
 from pqd.reports.text.notes import refused_lead
-from pqd.reports.text.numbers import EACH_ITS_OWN, counted
+from pqd.reports.text.numbers import EACH_ITS_OWN, counted, spaced
 from pqd.reports.text.query import (
     SIMULATED,
     at_once_sentence,
@@ -68,14 +68,14 @@ def document(report: AuditReport) -> Document:
         title=title,
         lead=lead,
         sure=lines([*chance_sentence(verdicts), *at_once_sentence(verdicts)]),
-        subject=f"{answers} of {report.synthetic}, tolerance {report.tolerance}",
+        subject=f"{answers} of {report.synthetic}, tolerance {spaced(report.tolerance)}",
         spent=spent_text(report.cost, replayed),
         opening=[Line(_QUESTION, "detail")],
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
         facts=[
             ("Private table", report.private),
             ("Synthetic table", report.synthetic),
-            ("Tolerance", report.tolerance),
+            ("Tolerance", spaced(report.tolerance)),
             ("Epsilon spent", spent_cell(report.cost)),
         ],
         counts=Shares([(each, counts[each], each.badge.tone) for each in passes_first(present)]),
@@ -114,7 +114,7 @@ def _headline(report: AuditReport) -> tuple[str, str]:
         title = f"{some} of {counted(total, 'answer')} can be trusted"
     lead = (
         "Trusted means: the private table gives the same answer within the tolerance "
-        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{report.tolerance}."
+        f"{'' if report.tolerance == EACH_ITS_OWN else 'of '}{spaced(report.tolerance)}."
     )
     undecided = sum(verdict.outcome == "undecided" for verdict in report.verdicts)
     others = _others(counts["failed"], undecided, counts["open"] - undecided)

@@ -74,6 +74,7 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     p_value_text,
     points_text,
+    spaced,
 )
 from pqd.reports.text.query import (
     SIMULATED,
@@ -253,7 +254,14 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
         words.append("SIMULATED")
     members = [*wrong, *unsure][:LISTED] if check.gate != "pass" else []
     expected = Cell(check.expect)
-    cells = Cell(groups), Cell(check.tolerance), Cell(), Cell(), Cell(", ".join(words)), expected
+    cells = (
+        Cell(groups),
+        Cell(spaced(check.tolerance)),
+        Cell(),
+        Cell(),
+        Cell(", ".join(words)),
+        expected,
+    )
     rows = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
     parts = [replace(row, cells=(*row.cells[:-1], expected)) for row in rows]
     return _named(check, cells, parts)
@@ -266,7 +274,7 @@ def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell,
         tolerance = tolerance._replace(text=distance_tolerance(verdict, check))
     if check.alarm is not None:
         word = "too near" if check.alarm.standing else "no alarm"
-        tolerance = Cell(check.tolerance.removeprefix("score "))
+        tolerance = Cell(spaced(check.tolerance).removeprefix("score "))
         return copy, tolerance, least, Cell(word), sure, Cell()
     if check.status == "undecided":
         gap = gap._replace(text="undecided")
@@ -289,7 +297,7 @@ def _attacked(check: CheckResult, tried: AttackedFacts) -> tuple[Cell, ...]:
     words += ["SIMULATED"] if tried.simulated else ["replayed"] if tried.replayed else []
     number = f"{len(check.attacks)} attacks" if len(check.attacks) > 1 else ""
     gap = Cell("undecided" if check.status == "undecided" else f"{excess} points")
-    return Cell(number), Cell(check.tolerance), Cell(), gap, Cell(", ".join(words)), Cell()
+    return Cell(number), Cell(spaced(check.tolerance)), Cell(), gap, Cell(", ".join(words)), Cell()
 
 
 def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:

@@ -65,6 +65,7 @@ from pqd.reports.text.numbers import (
     percent,
     percent_range,
     share_text,
+    spaced,
     threshold_text,
 )
 from pqd.reports.text.query import (
@@ -106,14 +107,14 @@ def document(report: CompareReport) -> Document:
         kind="compare",
         title=title,
         lead=lead,
-        subject=f"{queries} on {names}, tolerance {report.tolerance}",
+        subject=f"{queries} on {names}, tolerance {spaced(report.tolerance)}",
         spent=spent_text(report.cost, replayed),
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
         facts=[
             ("Private table", report.private),
             ("Candidates", str(number)),
             ("Queries", str(len(report.queries))),
-            ("Tolerance", report.tolerance),
+            ("Tolerance", spaced(report.tolerance)),
             ("Epsilon spent", spent_cell(report.cost)),
         ],
         meaning=meaning_sentence(report.cost),

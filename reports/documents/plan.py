@@ -50,6 +50,7 @@ from pqd.reports.text.numbers import (
     number_text,
     rounded_up,
     share_text,
+    spaced,
 )
 from pqd.reports.text.query import (
     amount_text,
@@ -75,7 +76,7 @@ def document(plan: PlanReport) -> Document:
     title, lead = _headline(plan)
     answers = counted(len(plan.queries), "answer")
     level = f"alpha {number_text(float(plan.alpha) * 100, 3)} %"
-    subject = f"{answers} of {plan.synthetic}, tolerance {plan.tolerance}, {level}"
+    subject = f"{answers} of {plan.synthetic}, tolerance {spaced(plan.tolerance)}, {level}"
     sizes = {each: len(_of(each, plan.queries, plan)) for each in passes_first(PLANS)}
     return Document(
         kind="plan",
@@ -104,7 +105,7 @@ def document(plan: PlanReport) -> Document:
 
 def _facts(plan: PlanReport) -> Iterator[tuple[str, str]]:
     yield "Synthetic table", plan.synthetic
-    yield "Tolerance", plan.tolerance
+    yield "Tolerance", spaced(plan.tolerance)
     if plan.epsilon is not None:
         yield "Epsilon per query", epsilon_text(plan.epsilon)
     if plan.total_epsilon is not None:
@@ -375,7 +376,7 @@ def _terms(plan: PlanReport) -> str:
     """Tolerance and level for which the title holds."""
     own = "" if plan.tolerance == EACH_ITS_OWN else "of "
     return (
-        f"At a tolerance {own}{plan.tolerance} and alpha "
+        f"At a tolerance {own}{spaced(plan.tolerance)} and alpha "
         f"{number_text(float(plan.alpha) * 100, 3)} %"
     )
 

@@ -102,6 +102,7 @@ from pqd.reports.text.numbers import (
     p_value_text,
     percent_text,
     share_digits,
+    spaced,
 )
 from pqd.reports.text.query import SIMULATED, weights_words
 from pqd.reports.text.relations import (
@@ -178,7 +179,7 @@ def document(report: ProfileReport) -> Document:
             ("Synthetic table", report.synthetic),
             ("Columns", f"{len(report.columns):,}"),
             *persons_facts(report.cost),
-            ("Tolerance", report.tolerance),
+            ("Tolerance", spaced(report.tolerance)),
             ("Price" if report.dry else "Epsilon spent", spent_cell(report.cost)),
         ],
         meaning="" if report.dry else meaning_sentence(report.cost),
@@ -384,7 +385,9 @@ def _closing(report: ProfileReport) -> Closing:
     leaks = [each.name for each in report.risk.leaks] if report.risk is not None else []
     names |= dict.fromkeys(f"values of {each.column}" for each in values)
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
-    dry = " ".join(_cost_lines(report)) if report.dry else ""
+    dry = list(_cost_lines(report)) if report.dry else []
+    # The ways out of a run that would be refused are a list.
+    budget, ways = (dry[:1], dry[1:]) if report.shortfall else (dry, [])
     missing = [e.columns[0] for e in report.left_out if e.standing is Standing.MISSING]
     lacking = f"Missing in the copy: {first_names(missing)}." if missing else ""
     chance = dict.fromkeys(map(names_text, beyond))
@@ -402,7 +405,8 @@ def _closing(report: ProfileReport) -> Closing:
         step=risk_step(report.risk)
         if leaks and report.risk is not None
         else next_step(report).removeprefix("Next: ").removesuffix("."),
-        budget=dry or budget_sentence(report.cost, report.private),
+        budget=" ".join(budget) or budget_sentence(report.cost, report.private),
+        ways=ways,
     )
 
 

@@ -61,6 +61,7 @@ from pqd.reports.text.numbers import (
     percent_text,
     points_text,
     rounded_up,
+    spaced,
 )
 from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.risk import (
@@ -562,7 +563,7 @@ def _picture(
 ) -> Cell:
     value, low, high = facts.excess
     label = f"excess {points_text(value, 2)}, between {points_text(low, 2)} and "
-    label += f"{points_text(high, 2)} points, tolerance {report.tolerance}"
+    label += f"{points_text(high, 2)} points, tolerance {spaced(report.tolerance)}"
     picture = Picture(scale, value, low, high, limit=facts.tau, mark=0.0, label=label)
     return Cell(picture=picture._replace(tone=tone), sort=value)
 

@@ -33,6 +33,7 @@ from pqd.reports.text.numbers import (
     listed,
     p_value_text,
     percent_text,
+    spaced,
 )
 from pqd.reports.text.query import (
     amount_text,
@@ -336,7 +337,7 @@ def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     For a score it is the spec's least score, as the spec writes it.
     """
     if verdict.aggregate in SCORES:
-        return check.tolerance.removeprefix("score ")
+        return spaced(check.tolerance).removeprefix("score ")
     return amount_text(verdict, verdict.tau)
 
 
@@ -344,7 +345,7 @@ def detail_lines(check: CheckResult) -> Iterator[str]:
     """All lines on a check that stand below its message."""
     place = f"line {check.line} of the spec"
     # An entry for the error that stopped a run has no expectation.
-    stated = f"; expected: {check.expect}; tolerance {check.tolerance}"
+    stated = f"; expected: {check.expect}; tolerance {spaced(check.tolerance)}"
     yield place + (stated if check.expect else "")
     if len(check.verdicts) == 1:
         for text, _ in sentences(check.verdicts[0], check.tolerance):
@@ -380,7 +381,7 @@ def attack_lines(check: CheckResult, attacks: Sequence[AttackFacts]) -> Iterator
         return
     for each in attacks:
         told = excess_text(each, tried.alpha)
-        yield f"{each.name}: {each.standing.words} of {check.tolerance}, {told}"
+        yield f"{each.name}: {each.standing.words} of {spaced(check.tolerance)}, {told}"
     earlier = ", paid for by an earlier run" if tried.replayed else ""
     yield (
         f"spent: epsilon {epsilon_text(tried.epsilon)} on the private table and again on the "

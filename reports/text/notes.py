@@ -131,7 +131,8 @@ def text_not_read(column: str, table: str, way: str, example: str, options: Sequ
     else:
         reason = f"{_IN_FORM[way]}, such as {example!r}"
     if options:
-        remedy = f"state {' or '.join(map(option, options))}, or {texts}"
+        # A comma behind an option would be taken for a part of its value, as in ``--decimal ,``.
+        remedy = f"state {' or '.join([*map(option, options), texts])}"
     else:
         remedy = f"{_INSTEAD[way]} in all tables, or state {texts}"
     return f'"{column}" is text in {table}: {reason}; {remedy}.'

@@ -177,6 +177,11 @@ def to_digits_of(number: Figure, scale: Figure) -> str:
     return rounded if float(rounded.replace(",", "")) else number_text(number, 2)
 
 
+def spaced(tolerance: str) -> str:
+    """Tolerance as it is stated, with a blank before its unit: ``5 %`` for ``5%``."""
+    return re.sub(r"(?<=\d)%", " %", tolerance)
+
+
 # Blanks within a number and its unit, such as ``5 %`` and ``p < 0.001``; no line is broken there.
 UNITS = re.compile(
     r"(?<=\d) (?=%|M\b)|(?<=\bp) (?=[<>=] )|(?<=\bp [<>=]) (?=\d)"

@@ -23,6 +23,7 @@ from pqd.reports.text.numbers import (
     rounded_text,
     rounded_up,
     share_words,
+    spaced,
     threshold_text,
 )
 
@@ -236,15 +237,15 @@ def question_sentence(facts: QueryFacts, stated: str) -> str:
         return f"synthetic answer {number_text(facts.q_synthetic)}{facts.sign}, {amount}"
     amount = amount_text(facts, facts.tau)
     if facts.aggregate == RELATIONS_KEPT:
-        return f"{stated}, less than {amount} of the relations lost"
+        return f"{spaced(stated)}, less than {amount} of the relations lost"
     if facts.aggregate == MEAN_DISTANCE:
-        return f"{stated}, a mean distance below {amount}"
+        return f"{spaced(stated)}, a mean distance below {amount}"
     return f"tolerance {amount} of the rows"
 
 
 def tolerance(verdict_tau: float, stated: str, sign: str = "") -> str:
-    """Tolerance in one line, such as ``tolerance ±56.1 (5%)``; ``sign`` is that of its unit."""
-    share = f" ({stated})" if "%" in stated else ""
+    """Tolerance in one line, such as ``tolerance ±56.1 (5 %)``; ``sign`` is that of its unit."""
+    share = f" ({spaced(stated)})" if "%" in stated else ""
     return f"tolerance ±{number_text(verdict_tau)}{sign}{share}"
 
 

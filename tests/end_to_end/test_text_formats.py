@@ -275,7 +275,7 @@ def test_a_run_stops_before_it_spends_and_names_the_options(
     assert code == 2
     table = "a" if command == "compare" else "copy-german.csv"
     assert f'" Cost " is text in {table}' in told
-    assert "state --decimal , --thousands ., or --type" in told
+    assert "state --decimal , --thousands . or --type" in told
     assert "Nothing was spent" in told
     assert not list(folder.glob("pqd-ledger*"))
     assert not (folder / "audit.toml").exists()
@@ -317,7 +317,7 @@ def test_columns_that_are_not_used_or_that_are_stated_as_text_stop_nothing(folde
     born = "SELECT COUNT(*) FROM D WHERE \"Born\" LIKE '%1940'"
     text = {"Born": {"type": "text"}}
     pqd.audit(private, copy, born, tau="50%", epsilon=1, columns=text, ledger=ledger)
-    with pytest.raises(ParameterError, match=r"dates=\[.%d\.%m\.%Y.\]\), or .*Born"):
+    with pytest.raises(ParameterError, match=r"dates=\[.%d\.%m\.%Y.\]\) or .*Born"):
         pqd.audit(private, copy, born, tau="50%", epsilon=1, ledger=ledger)
     notes = map(str, pqd.plan(copy, born, tau="50%").notes)
     assert any("Born" in note and 'dates=["%d.%m.%Y"]' in note for note in notes)
@@ -338,7 +338,7 @@ STYLES = {
     "short years": ((f"24.12.{n + 10}" for n in range(60)), "--dates %d.%m.%y"),
     "per cent": ((f"{n} %" for n in range(60)), "its numbers have a sign, such as '0 %'; leave"),
     "currency": ((f"€ {n},50" for n in range(60)), "its numbers have a sign"),
-    "odd texts": ((*map(str, range(60)), "k.A."), "--missing k.A., or --type x=text"),
+    "odd texts": ((*map(str, range(60)), "k.A."), "--missing k.A. or --type x=text"),
 }
 
 

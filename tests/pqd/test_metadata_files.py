@@ -441,3 +441,14 @@ def test_init_writes_a_file_from_the_copy_and_a_spec_that_names_it(
     # A file that is there is named and kept.
     again = spec_template(private, copy, folder, metadata=file)
     assert (again.metadata, 'file = "people.json"' in again.text) == (None, True)
+
+
+@pytest.mark.parametrize("argument", ["cells", "facts"])
+def test_a_stated_value_that_the_copy_never_has_is_warned_of(argument: str, copy: Path) -> None:
+    values = ["cook", "Clerk"]
+    stated = (
+        {"cells": {"job": values}} if argument == "cells" else {"facts": {"job": {"cells": values}}}
+    )
+    report = pqd.profile(None, copy, dry_run=True, anyway=True, **stated)
+    (warning,) = (note for note in map(str, report.notes) if "is never" in note)
+    assert "\"job\" is never 'Clerk' in copy.csv; the nearest that it holds is 'clerk'" in warning

@@ -209,6 +209,7 @@ class _Writer:
         # With --verbose, the lines on the cost already say what was spent in all.
         for text in filter(None, (self._said(closing.caution), "" if self.full else budget)):
             yield from self.screen.wrapped(text)
+        yield from self.screen.paragraphs(map(self._said, () if self.full else closing.ways))
 
     # Blocks
 

@@ -152,6 +152,22 @@ def test_what_was_not_asked_is_not_drawn(folder: Path, command: Command) -> None
     assert (folder / "ledger.sqlite").read_bytes() == before
 
 
+def test_an_explanation_leaves_the_files_of_the_run_as_they_are(
+    folder: Path, command: Command
+) -> None:
+    """The command is repeated as it was typed; a run tells what it has written."""
+    arguments = ["audit", *TABLES, *QUERIES, "--epsilon", "1", "--html", "p.html"]
+    arguments += ["--output", "json=r.json"]
+    written = "Written: p.html (the report as a page), r.json (all of it as JSON).\n"
+    assert command(*arguments)[1].endswith(written)
+    before = {name: (folder / name).read_bytes() for name in ("p.html", "r.json")}
+    code, out, err = command(*arguments, "--explain", "q1")
+    assert (code, "Written" in out) == (0, False)
+    assert err == "pqd: --explain shows one verdict alone, so p.html, r.json stay as they are\n"
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert "Written" not in command(*arguments, "--quiet")[1]
+
+
 def test_a_spent_limit_does_not_hide_what_was_paid_for(command: Command) -> None:
     arguments = ["audit", *TABLES, "-q", COUNT, "--tau", "5", "--epsilon", "1"]
     assert command(*arguments)[0] == 0
@@ -185,7 +201,7 @@ def test_a_plan_is_explained_without_a_ledger(folder: Path, command: Command) ->
     [
         *(("audit", [option, "--quiet"]) for option in ("--all", "--verbose")),
         *(("audit", ["--explain", "q1", option]) for option in ("--quiet", "--fresh")),
-        ("audit", ["--explain", "q1", "--json", "x.json"]),
+        ("audit", ["--explain", "q1", "--json", "-"]),
         ("profile", ["--explain", "age", "--html", "-"]),
         ("release", ["--explain", "q1", "--table", "x.parquet"]),
         ("check", ["--explain", "some", "--dry-run"]),

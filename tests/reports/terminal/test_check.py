@@ -131,7 +131,18 @@ def test_what_is_known_or_passes_asks_for_nothing() -> None:
 
 def test_groups_have_a_line_each() -> None:
     _, check, group = shown(GROUPED).split("\n\n")[1].splitlines()
-    assert check.split() == ["FAIL", "by-sex", "2", "groups", "5%", "1", "not", "as", "expected"]
+    assert check.split() == [
+        "FAIL",
+        "by-sex",
+        "2",
+        "groups",
+        "5",
+        "%",
+        "1",
+        "not",
+        "as",
+        "expected",
+    ]
     assert group.startswith("  NO         sex = Male  ")
     lines = explained("by-sex", GROUPED).splitlines()
     assert lines[1] == f"      2 groups of {GROUPED.sql}"
@@ -255,7 +266,7 @@ def test_a_pipe_of_plain_letters_gets_plain_letters() -> None:
     stream = io.TextIOWrapper(raw, encoding="ascii")
     Console(file=stream, width=80).print(TerminalReport(BASED, Extent.VERBOSE))
     stream.flush()
-    assert "tolerance +-56.1 (5%)" in raw.getvalue().decode("ascii")
+    assert "tolerance +-56.1 (5 %)" in raw.getvalue().decode("ascii")
 
 
 def test_colour_is_only_a_second_channel() -> None:

@@ -108,7 +108,7 @@ def test_a_shared_budget_is_told_as_a_whole() -> None:
 
 def test_the_lead_states_the_terms_and_the_price() -> None:
     assert document(plan_of(EASY)).lead == (
-        "At a tolerance of 5% and alpha 5 %. Nothing was spent, and no private table was read."
+        "At a tolerance of 5 % and alpha 5 %. Nothing was spent, and no private table was read."
     )
     own = replace(plan_of(GOOD, POOR, epsilon="1/4"), tolerance=EACH_ITS_OWN)
     assert document(own).lead.startswith(
