@@ -58,6 +58,11 @@ def strict(*, stated: bool) -> Iterator[None]:
         _STRICT.reset(token)
 
 
+def is_strict() -> bool:
+    """Whether the context makes warnings errors."""
+    return _STRICT.get()
+
+
 def warn(warnings: Iterable[Note], progress: Progress) -> None:
     """Show warnings, which are about public facts, before anything is spent.
 
@@ -69,7 +74,7 @@ def warn(warnings: Iterable[Note], progress: Progress) -> None:
     distinct = tuple(dict.fromkeys(warnings))
     for each in distinct:
         progress(each)
-    if distinct and _STRICT.get():
+    if distinct and is_strict():
         one = len(distinct) == 1
         raise ParameterError(
             f"{len(distinct):,} warning{'' if one else 's'}, which {option('--strict')} makes "

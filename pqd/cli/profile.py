@@ -19,6 +19,7 @@ from pqd.cli.options import (
 )
 from pqd.cli.outputs import OutputOptions
 from pqd.deciders.errors import ParameterError
+from pqd.progress import is_strict
 
 if TYPE_CHECKING:
     from pqd.marginals.profile_parameters import ProfileParameters
@@ -224,6 +225,9 @@ def profile(
     pairs within TAU and what chance adds, all within three times that, no value too rare or lost,
     half of the relations kept, no alarm. Exit code 1 if this is not shown.
 
+    The exit code of a profile is 0, whatever it says; with --strict it is 1 if the copy must not be
+    handed out: an ERROR of the alarm, or an attack of --risk that is shown to gain.
+
     Example: pqd profile private.csv copy.csv --html profile.html
     """
     inputs = private, synthetic, attacks.held_out, columns.metadata
@@ -297,3 +301,5 @@ def profile(
                 risk=risk,
             )
     targets.finish(report, display)
+    if is_strict() and not display.explains:
+        raise typer.Exit(report.exit_code)

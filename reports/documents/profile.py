@@ -112,10 +112,9 @@ from pqd.reports.text.relations import (
     relations_plan,
     relations_remark,
     relations_sentence,
-    relations_title,
 )  # fmt: skip
 from pqd.reports.text.risk import control_warning, leak_warning
-from pqd.reports.text.use import use_sentence
+from pqd.reports.text.use import use_sentences
 
 if TYPE_CHECKING:
     from pqd.reports.models.figure import Figure
@@ -124,6 +123,7 @@ if TYPE_CHECKING:
         Score,
     )
     from pqd.reports.models.relations import RelationsFacts
+    from pqd.reports.models.risk import RiskReport
 
 # Findings in the copy alone that stand on top, and where the others are.
 _MOST_FINDINGS = 3
@@ -155,8 +155,8 @@ _CELLS = (
 
 def document(report: ProfileReport) -> Document:
     """Document of ``report``, which is measured or planned."""
-    title, lead = headline(report)
-    use, risk = use_sentence(report), report.risk
+    (title, *advice), lead = headline(report)
+    risk = report.risk
     held_out = risk.held_out if risk is not None else None
     notes = dict.fromkeys([*report.notes, *(risk.notes if risk is not None else ())])
     answers = [report.replayed] if report.replayed else []
@@ -166,8 +166,8 @@ def document(report: ProfileReport) -> Document:
         accounts += held_out_sentences(risk)
     return Document(
         kind="profile",
-        title=title,
-        advice=use,
+        title=title.removesuffix("."),
+        advice=" ".join(advice),
         lead=lead,
         subject=_subject(report),
         spent=price if report.dry else spent_text(report.cost, answers),
@@ -314,7 +314,7 @@ def _scores(report: ProfileReport) -> Table:
 
 def _score_lines(report: ProfileReport) -> Iterator[Line]:
     """Lines on the scores and on relations, which come first if they are lost."""
-    if use := use_sentence(report):
+    if use := " ".join(use_sentences(report)):
         yield Line(use, "strong")
     overall, facts = Line(overall_sentence(report), "strong"), report.relations
     if facts is None:
@@ -402,9 +402,7 @@ def _closing(report: ProfileReport) -> Closing:
             )
         ),
         counts=f"{_counts(report)}.",
-        step=risk_step(report.risk)
-        if leaks and report.risk is not None
-        else next_step(report).removeprefix("Next: ").removesuffix("."),
+        step=next_step(report).removeprefix("Next: ").removesuffix("."),
         budget=" ".join(budget) or budget_sentence(report.cost, report.private),
         ways=ways,
     )
@@ -430,32 +428,22 @@ def _kinds_text(distances: Sequence[DistanceFacts]) -> str:
     return f" ({', '.join(kinds)})" if others else ""
 
 
-def headline(report: ProfileReport) -> tuple[str, str]:
-    """Title and lead: what the copy can be used for, and its scores beside those of a sample."""
+def headline(report: ProfileReport) -> tuple[list[str], str]:
+    """What to do with the copy, the title first; and a lead with the scores and the verdicts."""
     score, count = report.overall, len(report.marginals)
     if not count:
-        return "Nothing was profiled", "There is nothing to tell."
+        return ["Nothing was profiled"], "There is nothing to tell."
     if score.estimate is None:
         enough = sum(each.planned is Standing.DECIDABLE for each in report.marginals)
         some = "All" if enough == count > 1 else f"{enough:,} of" if enough else "None of"
         title = f"{some} {counted(count, 'distance')} can be decided"
-        return title, " ".join(filter(None, _plan_sentences(report)))
-    digits = digits_of(score.estimate)
-    quality = f"overall quality {percent_text(score.estimate.value, digits)}"
-    kept, facts = relations_title(report.relations), report.relations
-    both = (kept, quality) if facts and facts.is_lost else (quality, kept)
-    title = ", ".join(filter(None, both))
-    title = f"{title[0].upper()}{title[1:]}"
-    relations = f"{relations_sentence(facts)} " if facts else ""
-    ends = interval_text(score.estimate.low, score.estimate.high, digits)
-    overall = f"The overall quality is {ends} % with probability {level_text(report.alpha)}"
-    lead = (
-        f"{relations if facts and facts.is_lost else ''}"
-        f"{overall}; {_chance_words(report)}. "
-        f"{'' if facts and facts.is_lost else relations}{_counts_sentence(report)}"
-    )
+        return [title], " ".join(filter(None, _plan_sentences(report)))
+    parts, facts = [overall_sentence(report)], report.relations
+    if facts:
+        parts.insert(0 if facts.is_lost else 1, relations_sentence(facts))
     absent = absences_text(report.left_out)
-    return title, f"{lead} {absent}." if absent else lead
+    parts += [_counts_sentence(report), f"{absent}." if absent else ""]
+    return list(use_sentences(report)), " ".join(filter(None, parts))
 
 
 def overall_sentence(report: ProfileReport) -> str:
@@ -622,15 +610,22 @@ def next_step(report: ProfileReport) -> str:
         return f"Next: the same without {option('--dry-run')}." if report.private else (
             "Next: pqd profile PRIVATE COPY measures this."
         )  # fmt: skip
-    wider = _wider_step(report)
-    if zoom := _zoom_step(report):
-        return f"Next: {zoom}{f'; {wider}' if wider else ''}."
-    if wider:
-        return f"Next: {wider}."
+    if report.withhold:
+        return f"Next: {_withheld_step(report.risk)}."
+    if steps := "; ".join(filter(None, [_zoom_step(report), _wider_step(report)])):
+        return f"Next: {steps}."
     if any(each.standing.is_open for each in report.marginals):
         total, tau = option("--total-epsilon"), option("--tau")
         return f"Next: more {total}, or another {tau}, decides what is undecided."
     return ""
+
+
+def _withheld_step(risk: RiskReport | None) -> str:
+    """Words on what to do with a copy that must not be handed out."""
+    ask = "do not hand the copy out; ask its maker whether real rows are in it"
+    if risk is None:
+        return f"{ask}, or let pqd risk with {option('--held-out TABLE')} look for them"
+    return risk_step(risk) if risk.leaks else ask
 
 
 def _zoom_step(report: ProfileReport) -> str:

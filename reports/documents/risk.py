@@ -66,10 +66,11 @@ from pqd.reports.text.numbers import (
 from pqd.reports.text.query import SIMULATED
 from pqd.reports.text.risk import (
     CONTROL_STEP,
+    WITHHOLD,
     control_title,
     control_warning,
     gain_sentence,
-    leak_title,
+    leak_warning,
     rate_text,
 )
 
@@ -150,8 +151,13 @@ def document(report: RiskReport) -> Document:
         spent=price if dry else spent_text(report.cost, answers),
         opening=persons_lines(report.cost) if dry else [],
         banner=[
-            *lines(filter(None, [control_warning(report.below_zero)]), "warning"),
-            *([Line(SIMULATED, "warning")] if report.simulated else []),
+            Line(text, "warning")
+            for text in (
+                leak_warning(report),
+                control_warning(report.below_zero),
+                SIMULATED if report.simulated else "",
+            )
+            if text
         ],
         facts=[
             ("Private table", report.private),
@@ -219,7 +225,7 @@ def _headline(report: RiskReport) -> tuple[str, str]:
     leaks = report.leaks
     gains = " ".join(_gain(report, each) for each in leaks[:1])
     if leaks:
-        return leak_title(report), f"{gains} {_counts(report)} {SILENCE}"
+        return WITHHOLD, f"{gains} {_counts(report)} {SILENCE}"
     failed = [each for each in report.attacks if each.standing.fate == "failed"]
     if failed:
         title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"

@@ -391,6 +391,20 @@ class ProfileReport(IndexedReport[DistanceFacts]):
         return Fraction(0) if self.dry else self.cost.spent
 
     @property
+    def withhold(self) -> bool:
+        """Whether nobody may get the copy: it is too near to the private table, or a leak is shown.
+
+        This is an error of the alarm, or a leak that is established for all attacks at once.
+        """
+        near = self.alarm is not None and self.alarm.is_error
+        return near or (self.risk is not None and self.risk.withhold)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if the copy must not be handed out, else 0; the command uses it with ``--strict``."""
+        return 1 if self.withhold else 0
+
+    @property
     def p_value_all_within(self) -> float | None:
         """P-value of "every distance is within the tolerance": the largest of all p-values.
 
@@ -448,10 +462,11 @@ class ProfileReport(IndexedReport[DistanceFacts]):
         return found
 
     def computed(self) -> dict[str, Any]:
-        """Epsilon that was spent, the p-value that all distances are within, and what repeats."""
+        """Epsilon spent, what to do, the p-value that all distances are within, what repeats."""
         repeats = [{"columns": names, "repeats": name} for names, name in self.repeats.items()]
         return {
             "spent_epsilon": self.spent,
+            "withhold": self.withhold,
             "p_value_all_within": self.p_value_all_within,
             "repeats": repeats,
         }

@@ -211,13 +211,22 @@ class RiskReport(IndexedReport[AttackFacts]):
         return next((each.held_out.below_zero for each in self.attacks if each.held_out), ())
 
     @property
+    def withhold(self) -> bool:
+        """Whether the copy is established to give private rows away, so nobody may get it."""
+        return bool(self.leaks)
+
+    @property
     def exit_code(self) -> int:
         """0 if each attack is established to gain at most the tolerance, else 1."""
         return 0 if all(each.standing is Standing.WITHIN for each in self.attacks) else 1
 
     def computed(self) -> dict[str, Any]:
-        """Epsilon that was spent, and the number of leaks that are established all at once."""
-        return {"spent_epsilon": self.spent, "leaks": len(self.leaks)}
+        """Epsilon that was spent, what to do, and the number of leaks established all at once."""
+        return {
+            "spent_epsilon": self.spent,
+            "withhold": self.withhold,
+            "leaks": len(self.leaks),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Frame with one row per attack."""

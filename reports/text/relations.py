@@ -65,16 +65,6 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
     )
 
 
-def relations_title(facts: RelationsFacts | None) -> str:
-    """Words for a title, such as ``relations kept 56 %``; empty without a figure."""
-    if facts is None or facts.estimate is None:
-        return ""
-    value = estimate_text(facts.estimate, _digits(facts))
-    if facts.is_lost:
-        return f"relations NOT kept ({value})"
-    return f"relations kept {value}" if facts.is_known else _unknown(facts)
-
-
 def kept_text(facts: RelationsFacts) -> str:
     """Words for a cell, such as ``56 %`` or ``NOT kept, 3 %``, or why there is no figure."""
     if facts.estimate is None:
@@ -87,13 +77,6 @@ def kept_text(facts: RelationsFacts) -> str:
     if not facts.is_known:
         return f"more than {bar_text(facts.bar)}" if facts.is_kept else "not known"
     return value if facts.is_kept else f"undecided, {value}"
-
-
-def _unknown(facts: RelationsFacts) -> str:
-    """Words for a title where the interval is too wide for a figure."""
-    if facts.is_kept:
-        return f"relations kept more than {bar_text(facts.bar)}"
-    return "relations not known at this budget"
 
 
 def _digits(facts: RelationsFacts) -> int:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from pqd.reports.models.risk import AttackFacts, RiskReport
 
 
+# Title of a report on a copy that is shown to give private rows away.
+WITHHOLD = "Do not hand the copy out"
+
+
 def gain_sentence(attack: AttackFacts, known: Sequence[str] | None, persons: str) -> str:
     """What an attacker gains, in one sentence; empty without held-out rows.
 
@@ -71,19 +75,15 @@ def excess_text(attack: AttackFacts, alpha: Fraction) -> str:
     return f"excess {value} points ({level_text(alpha)}: {low} to {high}), {odds}"
 
 
-def leak_title(report: RiskReport, name: str = "The copy") -> str:
-    """How many attacks are established to gain from the private rows, judged all at once."""
-    leaks, number = report.leaks, counted(len(report.attacks), "attack")
-    verb = "gains" if len(leaks) == 1 else "gain"
-    return f"{name} gives private rows away: {len(leaks)} of {number} {verb} from them"
-
-
 def leak_warning(report: RiskReport, name: str = "The copy") -> str:
-    """Warning of the leaks that are established; empty if there are none."""
-    if not report.leaks:
+    """Warning of the leaks that are established, judged all at once; empty if there are none."""
+    leaks, number = report.leaks, counted(len(report.attacks), "attack")
+    if not leaks:
         return ""
-    names = listed([each.name for each in report.leaks])
-    return f"{leak_title(report, name)} ({names}). Do not hand it out."
+    verb = "gains" if len(leaks) == 1 else "gain"
+    names = listed([each.name for each in leaks])
+    gives = f"{name} gives private rows away: {len(leaks)} of {number} {verb} from them"
+    return f"{gives} ({names}). Do not hand it out."
 
 
 def control_title(below_zero: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from pqd.deciders.names import names_and_more
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import INDEPENDENT, tolerance_text, ways_text
 from pqd.reports.text.numbers import counted, listed, number_text
+from pqd.reports.text.risk import WITHHOLD
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import DistanceFacts, ProfileReport
@@ -18,22 +19,28 @@ _MOST_NAMED = 4
 _RELATIONS = "what relates columns to each other"
 
 
-def use_sentence(report: ProfileReport) -> str:
-    """What the copy can be used for and what not; empty in a plan, or if nothing is decided.
+def use_sentences(report: ProfileReport) -> Iterator[str]:
+    """Yield what to do with the copy, then what not to use it for; nothing for a plan.
 
     A column or a pair counts if its verdict is conclusive.  A pair that only repeats a wrong column
-    is not named beside it.  If the relations are lost, no pair is recommended; if a leak is
-    established, nothing is.  What is beyond the tolerance, but not shown to be beyond chance, is
-    counted in sentences of its own.
+    is not named beside it.  If the relations are lost, no pair is recommended; if the copy gives
+    private rows away, nothing is.  What is beyond the tolerance, but not shown to be beyond chance,
+    is counted in sentences of its own.
     """
     if report.dry:
-        return ""
+        return
     used, unused = " and ".join(_used(report)), list(_unused(report))
-    leaks = report.risk is not None and report.risk.leaks
-    parts = [f"Use it for {used}." if used and not leaks else ""]
+    if report.withhold:
+        yield f"{WITHHOLD}."
+    elif used:
+        yield f"Use it for {used}."
+    elif not unused:
+        pairs = " or pair of columns" if report.ways > 1 else ""
+        tau = tolerance_text(report.marginals[0].tau)
+        yield f"No column{pairs} is shown to be within {tau}."
     if unused:
-        parts.append(f"Do not use it for {names_and_more(unused, _MOST_NAMED)}.")
-    return " ".join((*filter(None, parts), *_by_chance(report)))
+        yield f"Do not use it for {names_and_more(unused, _MOST_NAMED)}."
+    yield from _by_chance(report)
 
 
 def _by_chance(report: ProfileReport) -> Iterator[str]:

@@ -74,9 +74,9 @@ class _Writer:
 
     def document(self, document: Document) -> Iterator[str]:
         """Parts of a document."""
-        yield f"## pqd {document.kind}: {markdown(document.title)}"
-        for line in document.banner:
-            yield f"**{markdown(plain(line.text))}**"
+        banner = [f"**{markdown(plain(line.text))}**" for line in document.banner]
+        # One part, which stays however little room there is.
+        yield "\n\n".join([*banner, f"## pqd {document.kind}: {markdown(document.title)}"])
         if document.advice:
             yield f"**{markdown(document.advice)}**"
         if document.lead:

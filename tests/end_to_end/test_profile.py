@@ -268,7 +268,7 @@ def test_shuffled_columns_keep_no_relations_and_that_is_said_first() -> None:
     assert facts.is_lost
     assert facts.independence.is_near
     page, text = report.to_html(), report.to_markdown()
-    assert text.index("Relations NOT kept") < text.index("overall quality")
+    assert text.index("Relations are NOT kept") < text.index("Overall quality")
     for rendering in (page, text):
         assert "are nearly independent" in rendering
     other = run_profile(private, related(1, 6_000), stated(total_epsilon=8), Absent())

@@ -1,7 +1,9 @@
 """Attacks beside a profile: what they cost on both tables, what is said first, what is refused."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,19 @@ from pqd.commands.profile import run_profile
 from pqd.deciders import SimulatedNoise
 from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.marginals.profile_parameters import ProfileParameters
+from pqd.reports.documents.profile import next_step
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.models.risk import RiskReport
 from tests.end_to_end.test_risk import people
 from tests.support.noises import Absent
+from tests.support.profile_reports import PLAIN, TOO_NEAR
 from tests.support.swaps import attacks
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 
 SECRET, HELD_OUT, CLEAN = people(1, 900), people(2, 800), people(3, 900)
+PAGE_TOO_NEAR = TOO_NEAR.to_html()
 LEAKED = pd.concat([SECRET.iloc[:200], CLEAN.iloc[200:]], ignore_index=True)
 
 
@@ -81,14 +86,48 @@ def leak() -> ProfileReport:
 def test_a_leak_stands_on_top_in_every_format(leak: ProfileReport) -> None:
     names = ", ".join(each.name for each in risk_of(leak).leaks[:-1])
     for text in (str(leak), leak.to_markdown(), leak.to_html(), leak._repr_html_()):
-        told = " ".join(text.split())
+        told = " ".join(text.rpartition("</head>")[2].split())
         assert "gives private rows away: 7 of 7 attacks gain from them" in told
         assert names in told
-        assert told.index("Do not hand it out") < told.index("verdict")
+        assert told.index("Do not hand it out") < told.index("Do not hand the copy out")
+        assert told.index("Do not hand the copy out") < told.index("verdict")
+        assert "Use it for" not in told
+        assert "zoom" not in told
     assert "Given away: " in str(leak)
     clean = profiled(CLEAN)
     assert risk_of(clean).leaks == ()
-    assert "Do not hand it out" not in str(clean)
+    assert not clean.withhold
+    assert "Do not hand" not in str(clean)
+
+
+def test_an_error_of_the_alarm_is_told_as_a_leak_is() -> None:
+    for text in (str(TOO_NEAR), TOO_NEAR.to_markdown(), TOO_NEAR._repr_html_(), PAGE_TOO_NEAR):
+        told = " ".join(text.rpartition("</head>")[2].split())
+        assert told.index("ERROR: the copy") < told.index("Do not hand the copy out")
+        assert "Use it for" not in told
+        assert "or let pqd risk with" in re.sub("<[^>]*>", "", told)
+    assert "<title>Do not hand the copy out: pqd profile</title>" in PAGE_TOO_NEAR
+    assert "<h1>Do not hand the copy out</h1>" in PAGE_TOO_NEAR
+    assert json.loads(TOO_NEAR.to_json())["withhold"] is True
+    both = replace(TOO_NEAR, risk=risk_of(profiled(CLEAN)))
+    assert "let pqd risk" not in next_step(both)
+    assert "ask its maker" in next_step(both)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_exit_code_says_with_strict_that_the_copy_must_be_withheld(
+    strict: bool,
+    command: Command,
+    files: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    leak: ProfileReport,
+) -> None:
+    given = ("profile", files["private"], files["copy"], *(["--strict"] if strict else []))
+    for report in (leak, TOO_NEAR, PLAIN):
+        monkeypatch.setattr("pqd.commands.profile.run_profile", lambda *_, r=report, **__: r)
+        assert command(*given)[0] == (strict and report is not PLAIN)
+        name = report.marginals[0].columns[0]
+        assert command(*given, "--explain", name)[0] == 0
 
 
 def test_the_attacks_are_those_of_a_report_of_their_own(leak: ProfileReport) -> None:

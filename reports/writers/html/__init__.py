@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqd.reports.blocks import Lines
+from pqd.reports.blocks import Line, Lines
 from pqd.reports.models.report import document_of
+from pqd.reports.text.query import SIMULATED
 from pqd.reports.writers.html.frame import page
 from pqd.reports.writers.html.texts import told
 from pqd.reports.writers.html.views import Views, budget_view
@@ -42,6 +43,8 @@ def page_text(document: Document, command: str | None = None) -> str:
         "document": document,
         "command": command,
         "lead": told(document.lead),
+        # Seeded noise protects nobody, whatever its epsilon.
+        "meaning": "" if Line(SIMULATED, "warning") in document.banner else document.meaning,
         "sure": [told(line.text) for line in document.sure],
         "counts": views.block(document.counts) if document.counts else None,
         "body": views.blocks(document.body),

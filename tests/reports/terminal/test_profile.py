@@ -26,8 +26,8 @@ from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import Alarm, DistanceFacts
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import fewer_cells
-from pqd.reports.text.relations import kept_text, relations_sentence, relations_title
-from pqd.reports.text.use import use_sentence
+from pqd.reports.text.relations import kept_text, relations_sentence
+from pqd.reports.text.use import use_sentences
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
 from pqd.reports.writers.terminal.layout import Extent
 from tests.support.profile_reports import (
@@ -167,33 +167,43 @@ def test_the_headline_names_faults_and_counts_apart_what_chance_explains() -> No
     unsure = crowded(("b", "c"), 0.13, 0.131)
     narrow = replace(distance(("b", "d"), 0.12, 4, "tv"), mark=0.121)
     report = replace(PLAIN, marginals=(*good, fault, *at_chance, unsure, narrow), values=())
-    use = use_sentence(report)
+    use = " ".join(use_sentences(report))
     assert "Do not use it for a with b. 3 pairs have too many values for 48,842 rows: " in use
     assert "would be beyond 5 % on average, too." in use
     assert "Whether 1 of them is farther off than that is undecided." in use
     assert "1 pair is beyond 5 %, but not shown to be beyond chance." in use
     # Without a fault nothing is named; what is next costs nothing, and no zoom is proposed.
     by_chance = replace(report, marginals=(*good, *at_chance))
-    assert "Do not use" not in use_sentence(by_chance)
-    assert "undecided" not in use_sentence(by_chance)
+    use = " ".join(use_sentences(by_chance))
+    assert "Do not use" not in use
+    assert "undecided" not in use
     assert next_step(replace(by_chance, budget=WHOLE, cost=COST)) == (
         "Next: --tau 10% is worked out from the same numbers, for nothing."
     )
     # Without marks, as of small copies, what chance alone explains is not named as a fault.
     unmarked = replace(report, marginals=(*good, *(replace(e, mark=None) for e in at_chance)))
-    assert "Do not use" not in use_sentence(unmarked)
+    assert "Do not use" not in " ".join(use_sentences(unmarked))
     closing = terminal_text(report)
     assert "Beyond the tolerance: a, b; a, c; a, d; b, c; b, d." in closing
+
+
+def test_the_headline_says_that_nothing_is_shown() -> None:
+    columns = tuple(distance((name,), 0.05, 4, "tv") for name in "ab")
+    undecided = tuple(replace(e, p_value=0.4, conclusive=False, mark=None) for e in columns)
+    report = replace(PLAIN, marginals=undecided, values=(), relations=None)
+    assert headline(report)[0] == ["No column is shown to be within 5 %."]
+    pair = replace(distance(("a", "b"), 0.05, 4, "tv"), p_value=0.4, conclusive=False, mark=None)
+    report = replace(report, marginals=(*undecided, pair))
+    assert headline(report)[0] == ["No column or pair of columns is shown to be within 5 %."]
 
 
 def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     facts = PLAIN.relations
     assert facts is not None
-    assert "relations kept 56.2 %" in relations_title(facts)
+    assert kept_text(facts) == "56.2 %"
     wide = replace(
         facts, estimate=Figure(0.48, 0.16, 0.79), outcome="no", p_value=0.43, conclusive=False
     )
-    assert relations_title(wide) == "relations not known at this budget"
     assert kept_text(wide) == "not known"
     assert relations_sentence(wide).startswith(
         "Relations kept: not known at this budget (16 to 79 %); about 1.6 times the epsilon would "
@@ -201,7 +211,6 @@ def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     more = replace(
         facts, estimate=Figure(0.9, 0.55, 1.0), outcome="yes", p_value=0.01, conclusive=True
     )
-    assert relations_title(more) == "relations kept more than 50 %"
     assert kept_text(more) == "more than 50 %"
     assert relations_sentence(more).startswith(
         "Relations kept: more than 50 % (p = 0.010; 55 to 100 %); "
@@ -212,7 +221,7 @@ def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     ) in relations_sentence(wide, ranked_for=2)
     assert "drawn anew" not in relations_sentence(wide)
     lost = replace(more, estimate=Figure(0.1, 0.0, 0.45), outcome="no")
-    assert relations_title(lost) == "relations NOT kept (10 %)"
+    assert kept_text(lost) == "NOT kept, 10 %"
     text = terminal_text(replace(PLAIN, relations=wide))
     assert "48 %" not in text
 
@@ -254,7 +263,7 @@ def test_fewer_cells_are_proposed_for_the_widest_column() -> None:
 
 
 def test_a_plan_says_what_can_be_decided_and_spends_nothing() -> None:
-    title, lead = headline(DRY)
+    (title,), lead = headline(DRY)
     assert title == "107 of 126 distances can be decided"
     assert "nothing was measured or spent" in lead
     assert "A profile would cost epsilon 1;" in lead
