@@ -119,7 +119,7 @@ class RiskParameters:
                 columns=named, ways=1, distances=("tv",), facts=parse_columns(facts)
             ),
             total_epsilon=total_budget(total_epsilon),
-            tau=tolerance.share,
+            tau=tolerance.share_of("what an attack gains"),
             tolerance=tolerance.text,
             alpha=probability(alpha, "alpha"),
             secrets=hidden,

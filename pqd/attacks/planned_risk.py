@@ -334,8 +334,19 @@ def price_of_held_out(
     quote = quote_held_out(risks, held_out, progress)
     if quote is None or held_out is None:
         return None, ()
-    notes = dry_notes([quote], held_out.existing, held_out.table.label)
-    return held_out.cost(quote, risks[0].own.unit), notes
+    return held_out.cost(quote, risks[0].own.unit), held_out_notes(quote, held_out)
+
+
+def held_out_notes(quote: Quote, held_out: HeldOut) -> tuple[Note, ...]:
+    """Notes on what the price of a dry run takes for granted of the held-out table."""
+    known, label = held_out.existing, held_out.table.label
+    if known is None:
+        return ()
+    notes = dry_notes([quote], known, label)
+    unseen = quote.new and quote.table is None
+    if unseen and known.dataset is None and known.ledger.limited:
+        notes += (note("dataset-asked", table=label, ledger=known.ledger.path.name),)
+    return notes
 
 
 def measure_held_out(

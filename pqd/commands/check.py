@@ -14,6 +14,7 @@ from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.planned_risk import (
     PlannedRisk,
     attacks_of_risk,
+    held_out_notes,
     measure_held_out,
     quote_both,
     quote_held_out,
@@ -436,6 +437,8 @@ def _planned(
     if other and bound.held_out:
         report = replace(report, held_out_cost=bound.held_out.cost(other, bound.unit))
     notes = (*report.notes, *dry_notes([quote], known, bound.private.label))
+    if other and bound.held_out:
+        notes += held_out_notes(other, bound.held_out)
     return replace(report, dry=True, notes=notes)
 
 

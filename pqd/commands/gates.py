@@ -210,9 +210,12 @@ def planned_attacks(
     quotes: Sequence[Quote | None],
 ) -> CheckResult:
     """Result of a check of risk that was only planned: what all attacks on the copy cost."""
-    is_new = any(quote and risk.measurement.cache_key in quote.new for quote in quotes)
-    number = len(risk.bound.attacks.attacks)
-    message = attacks_price(parameters.total_epsilon, number) if is_new else FREE_KNOWN
+    new = [quote is not None and risk.measurement.cache_key in quote.new for quote in quotes]
+    number, tables = len(risk.bound.attacks.attacks), "each of the two tables"
+    if not all(new):
+        # The attacks on the other table are replayed.
+        tables = f"the {'private' if new[0] else 'held-out'} table"
+    message = attacks_price(parameters.total_epsilon, number, tables) if any(new) else FREE_KNOWN
     return _result(check, name, "planned", "pass", message)
 
 

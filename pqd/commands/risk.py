@@ -80,7 +80,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
         Privacy budget of the whole report; by default 1.
     tau
         The tolerance: how much more often an attack may succeed on private rows than on held-out
-        rows, ``"1%"`` (one percentage point) or ``0.01``.
+        rows, ``"1%"`` (one percentage point).
     alpha
         The error probability that the caller accepts, of each interval and each verdict.
     columns

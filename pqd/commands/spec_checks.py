@@ -426,6 +426,7 @@ class BoundChecks:
             alpha=check.alpha,
             secrets=terms.secrets,
             known=terms.known,
+            learner=terms.learner,
             attacks=kinds,
             copy_epsilon=self._spec.copy_epsilon.get(selected.synthetic),
             facts=self._columns,

@@ -139,6 +139,7 @@ class RiskSpec:
     total_epsilon: Fraction
     secrets: tuple[str, ...] | None
     known: tuple[str, ...] | None
+    learner: str
 
 
 @dataclass(frozen=True, slots=True)

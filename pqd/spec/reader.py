@@ -306,7 +306,9 @@ def _risk(
         return None, None
     return (
         HeldOutSpec(source, stated.get("epsilon"), stated.get("dataset")),
-        RiskSpec(terms["total_epsilon"], terms.get("secrets"), terms.get("known")),
+        RiskSpec(
+            terms["total_epsilon"], terms.get("secrets"), terms.get("known"), terms["learner"]
+        ),
     )
 
 

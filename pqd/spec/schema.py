@@ -316,6 +316,13 @@ SECTIONS = (
                 "Columns that an attacker knows who guesses a secret; all others if left out.",
                 'known = ["age", "sex"]',
             ),
+            Key(
+                "learner",
+                one_of("nearest", "trees"),
+                "How a secret is guessed: by the nearest row of the copy, or by boosted trees, "
+                "which need the extra learn.",
+                default="nearest",
+            ),
         ),
         example="[risk]",
     ),
@@ -546,7 +553,7 @@ SECTIONS = (
             ),
             Key(
                 "risk",
-                one_of(ALL_ATTACKS, *get_args(AttackId)),
+                one_of(ALL_ATTACKS, *get_args(AttackId), blanks=True),
                 "Fails if an attack succeeds on private rows more often than on held-out rows by "
                 "more than tau; all: each kind of attack. It needs [held_out] and [risk].",
                 'risk = "all"',

@@ -170,16 +170,18 @@ PRIVATE_ROWS = _whole(f"a whole number from 1 to {MOST_PRIVATE_ROWS:,}", maximum
 WAYS = _whole("1 (columns), 2 (and pairs) or 3 (and triples)", maximum=3)
 
 
-def one_of(*words: str) -> ValueType:
-    """Type of a text that is one of ``words``."""
+def one_of(*words: str, blanks: bool = False) -> ValueType:
+    """Type of a text that is one of ``words``; with ``blanks`` these may stand for hyphens."""
+    spelled = [*words, *(each.replace("-", " ") for each in words if blanks and "-" in each)]
 
     def parse(value: str, name: str) -> str:
+        value = value.replace(" ", "-") if value in spelled else value
         if value not in words:
             message = f"{name} is {quoted(value)}; {suggestion(value, words)}"
             raise SpecValueError(Code.UNKNOWN_NAME, message)
         return value
 
-    return ValueType((str,), f"one of the texts {', '.join(words)}", parse, {"enum": list(words)})
+    return ValueType((str,), f"one of the texts {', '.join(words)}", parse, {"enum": spelled})
 
 
 FLAG = ValueType((bool,), "true or false", lambda value, _: value, {"type": "boolean"})

@@ -58,7 +58,11 @@ class Tolerance:
 
     @property
     def share(self) -> Fraction:
-        """Tolerance of a distance, which is a share of the rows.
+        """Tolerance of a distance, which is a share of the rows."""
+        return self.share_of("a distance")
+
+    def share_of(self, measured: str) -> Fraction:
+        """Tolerance of what is ``measured``, a share of the rows.
 
         Raises
         ------
@@ -69,12 +73,12 @@ class Tolerance:
         if not (self.relative or self.of_rows):
             share = f"{as_float(100 * self.amount):g}" if self.amount < 1 else self.text
             raise ParameterError(
-                f"tau is {self.text}; a distance is a share of the rows, so write it in per cent: "
+                f"tau is {self.text}; {measured} is a share of the rows, so write it in per cent: "
                 f"{share}%"
             )
         if self.amount >= 1:
             raise ParameterError(
-                f"tau is {self.text}; a distance is a share of the rows, so tau must be below "
+                f"tau is {self.text}; {measured} is a share of the rows, so tau must be below "
                 "100%, such as 5%"
             )
         return self.amount

@@ -169,7 +169,10 @@ def _verdicts(report: CheckReport) -> list[Verdict]:
 
 def _spent(report: CheckReport, replayed: Sequence[bool]) -> str:
     if report.dry:
-        return f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
+        price = f"nothing spent; a run costs epsilon {epsilon_text(report.cost.epsilon)}"
+        if report.held_out_cost is None:
+            return price
+        return f"{price}, and {epsilon_text(report.held_out_cost.epsilon)} on the held-out table"
     return spent_text(report.cost, replayed)
 
 

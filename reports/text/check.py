@@ -208,10 +208,10 @@ def attacks_message(
     return f"{'; '.join(parts)}; {told.rstrip('.')}"
 
 
-def attacks_price(epsilon: Fraction, attacks: int) -> str:
-    """Price of the attacks of all checks of risk on one copy."""
+def attacks_price(epsilon: Fraction, attacks: int, tables: str) -> str:
+    """Price of the attacks of all checks of risk on one copy, on the ``tables`` that pay it."""
     return (
-        f"epsilon {epsilon_text(epsilon)} on each of the two tables, with all checks of risk on "
+        f"epsilon {epsilon_text(epsilon)} on {tables}, with all checks of risk on "
         f"this copy ({counted(attacks, 'attack')})"
     )
 

@@ -502,6 +502,16 @@ def account_unseen(table: str, ledger: str) -> str:
 
 
 @sentence
+def dataset_asked(table: str, ledger: str) -> str:
+    """Note that a run will ask for the data set of a held-out table."""
+    return (
+        f"The ledger {ledger} has a limit. So a run asks for the data set of {table}, unless its "
+        f"rows were charged before: state {option('--held-out-dataset NAME')}, or dataset under "
+        "[held_out] of a spec."
+    )
+
+
+@sentence
 def taken_as_unchanged(table: str, ledger: str) -> str:
     """Note that a dry run takes the private table as it was when it was charged last."""
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from pqd.accounting.accounts import Budget
 from pqd.accounting.ledger import Ledger
+from pqd.attacks.trees import LEARNERS
 from pqd.commands.baseline import against, read_baseline, write_baseline
 from pqd.commands.check import run_check
 from pqd.deciders import Noise, SecureNoise, SimulatedNoise
@@ -22,6 +25,7 @@ from pqd.reports.junit import junit_text
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.risk import RiskReport
 from pqd.spec import SpecError, read_spec
+from pqd.spec.schema import SECTIONS
 from tests.end_to_end.test_risk import CLEAN, HELD_OUT, LEAKED, SECRET, attacked
 from tests.support.noises import Absent
 
@@ -123,6 +127,52 @@ def test_nothing_passes_against_held_out_rows_that_stand_in_the_copy() -> None:
     assert by_id(report)["copied@leaked"].gate == "fail"
     (alone,) = checked(COPIED, GUESSED, only="guessed@clean").checks
     assert alone.status == "undecided"
+
+
+def test_secrets_are_guessed_by_the_learner_of_the_spec() -> None:
+    spec = written(GUESSED)
+    trees = spec.read_text("utf-8").replace(TERMS, f'{TERMS}learner = "trees"\n')
+    spec.write_text(trees, encoding="utf-8")
+    report = run_check(read_spec(spec, {}), EXACT, only="guessed@clean")
+    alone = attacked(CLEAN, total_epsilon=2, attacks=["inference"], tau="12%", learner="trees")
+    assert report.checks[0].attacks == alone.attacks
+    assert alone.attacks != attacked(total_epsilon=2, attacks=["inference"], tau="12%").attacks
+    assert one_of_learners() == LEARNERS
+
+
+def one_of_learners() -> tuple[str, ...]:
+    """Learners that a spec admits."""
+    (section,) = (each for each in SECTIONS if each.name == "risk")
+    (key,) = (each for each in section.keys if each.name == "learner")
+    return tuple(key.value_type.schema["enum"])
+
+
+def test_an_attack_is_spelled_as_in_a_report() -> None:
+    for name in ("singling out", "singling-out"):
+        spec = read_spec(written(f'[[check]]\nid = "one"\nrisk = "{name}"\n'), {})
+        assert spec.checks[0].risk == "singling-out"
+    assert 'risk is "singling_out"; did you mean' in refusals(
+        HELD, TERMS, '[[check]]\nid = "one"\nrisk = "singling_out"\n'
+    )
+
+
+def test_a_dry_run_says_which_table_still_pays() -> None:
+    ledger, spec = Path("ledger.sqlite"), written(COPIED)
+    only = "copied@clean"
+    run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only)
+    HELD_OUT[:2_000].to_csv("held.csv", index=False)
+    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    assert planned.checks[0].message.startswith("costs nothing: known already")
+    Path("other.csv").write_text(Path("held.csv").read_text("utf-8"), encoding="utf-8")
+    spec.write_text(spec.read_text("utf-8").replace("held.csv", "other.csv"), encoding="utf-8")
+    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    assert planned.checks[0].message.startswith("epsilon 2 on the held-out table, with all")
+    assert "a run costs epsilon 0, and 2 on the held-out table" in " ".join(str(planned).split())
+    assert "dataset-asked" not in {each.code for each in planned.notes}
+    with closing(Ledger(ledger)) as opened:
+        opened.set_limit(Budget(Fraction(10)))
+    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    assert "dataset-asked" in {each.code for each in planned.notes}
 
 
 def test_all_kinds_are_one_measurement() -> None:

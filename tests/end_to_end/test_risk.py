@@ -127,6 +127,11 @@ def test_held_out_rows_that_stand_in_the_copy_are_no_control(leak: RiskReport) -
     assert [each.standing for each in told] == [Standing.BEYOND]
 
 
+def test_a_tolerance_that_is_no_share_is_refused_in_words_of_attacks() -> None:
+    with pytest.raises(ParameterError, match=r"what an attack gains is a share of the rows.* 2%"):
+        RiskParameters.parse(tau="0.02")
+
+
 def test_guesses_are_of_texts_and_beat_the_majority(clean: RiskReport) -> None:
     town = of(clean, "inference of town")
     assert {each.column for each in clean.attacks if each.column} == {"job", "town"}

@@ -135,6 +135,7 @@ EXAMPLES = (
     note("references-made", marginals="independent", epsilon=Fraction(1), first="tree"),
     note("other-size", table="c.csv", rows=2442, private=24421, within=0, queries=("q1", "q2")),
     note("account-unseen", table="p.csv", ledger="pqd-ledger.sqlite"),
+    note("dataset-asked", table="o.csv", ledger="pqd-ledger.sqlite"),
     note("taken-as-unchanged", table="p.csv", ledger="pqd-ledger.sqlite"),
     note("other-size-of-shares", table="c.csv", rows=2442, private=24387, within=130),
     note("tau-wide", tolerance="150%"),
