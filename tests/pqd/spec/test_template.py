@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import pqd
 from benchmarks.persons import orders
+from pqd.deciders.numbers import guess_text
 from pqd.errors import TableError
 from pqd.spec import Spec, read_spec
 from pqd.spec.template import spec_template, toml_text
@@ -123,7 +124,7 @@ def test_a_check_of_each_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("gate", "names"), [("0.25", "0.5"), ("1", "2")])
-def test_the_price_is_that_of_the_gate_and_told_as_odds(
+def test_the_price_is_that_of_the_gate_and_told_as_a_guess(
     gate: str, names: str, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table(large()), tmp_path / "copy.parquet")
@@ -133,7 +134,7 @@ def test_the_price_is_that_of_the_gate_and_told_as_odds(
     assert (spec.gate, spec.names, spec.epsilon) == (one, worst, 10 * (one + worst))
     told = " ".join(text.replace("\n# ", " ").split())
     assert f"costs epsilon {gate} if all {len(spec.checks)} checks below hold" in told
-    assert f"by a factor of {math.exp(one + worst):.3g} at most" in told
+    assert f"not: then {guess_text(one + worst)}." in told
 
 
 def test_more_budget_and_more_rows_tell_more(tmp_path: Path) -> None:
