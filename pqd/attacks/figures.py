@@ -26,6 +26,9 @@ from pqd.reports.models.risk import (
 )
 from pqd.reports.models.standings import ATTACKS
 
+# P-values below this are printed alike.
+_LEAST = 0.001
+
 
 def attack_facts(
     bound: BoundRisk,
@@ -130,11 +133,15 @@ def _compared(
     return replace(facts, held_out=compared, outlook=outlook)
 
 
-def _badness(facts: AttackFacts) -> tuple[int, float]:
-    """Order of attacks: by standing, then by the p-value of a leak or the gain on private rows."""
+def _badness(facts: AttackFacts) -> tuple[int, float, float]:
+    """Order of attacks: by standing, then by how sure a leak is, then by what is gained at least.
+
+    Reports print p-values below 0.001 alike, so these count as equally sure.
+    """
+    place = ATTACKS.index(facts.standing)
     if facts.held_out is None:
-        return ATTACKS.index(facts.standing), -(facts.rate.value - facts.copy_rate)
-    return ATTACKS.index(facts.standing), facts.held_out.leak_p_value
+        return place, 0.0, facts.copy_rate - facts.rate.value
+    return place, max(facts.held_out.leak_p_value, _LEAST), -facts.held_out.excess.low
 
 
 def _outlook_of(

@@ -34,6 +34,7 @@ from pqd.reports.documents.marginals import (
     report_tolerance,
 )
 from pqd.reports.documents.risk import (
+    held_out_account,
     held_out_cost_lines,
     held_out_sentences,
     risk_sections,
@@ -403,7 +404,8 @@ def _closing(report: ProfileReport) -> Closing:
         ),
         counts=f"{_counts(report)}.",
         step=next_step(report).removeprefix("Next: ").removesuffix("."),
-        budget=" ".join(budget) or budget_sentence(report.cost, report.private),
+        budget=" ".join(budget)
+        or budget_sentence(report.cost, report.private, *held_out_account(report.risk)),
         ways=ways,
     )
 

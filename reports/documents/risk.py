@@ -75,6 +75,7 @@ from pqd.reports.text.risk import (
 )
 
 if TYPE_CHECKING:
+    from pqd.reports.models.audit import Cost
     from pqd.reports.models.risk import AttackFacts, AttackOutlook, ExcessFacts, RiskReport
 
 SILENCE = (
@@ -290,6 +291,9 @@ def risk_sections(report: RiskReport) -> Iterator[Section]:
     title = "Does the copy give anybody away?"
     table = _plan_table(report) if report.dry else _table(report)
     own = [*plan_sentences(report)] if report.dry else [*_sentences(report), SILENCE]
+    told = "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
+    if told and not report.below_zero:
+        own.append(f"In pqd risk, {told}.")
     yield Section(title=title, blocks=[table, Lines(lines([*own, _CHOICE]))])
     yield from _curves(report)
 
@@ -723,6 +727,12 @@ def _accounts(report: RiskReport, answers: Sequence[bool]) -> Iterator[str]:
     yield from held_out_sentences(report)
 
 
+def held_out_account(report: RiskReport | None) -> Iterator[tuple[Cost, str]]:
+    """Cost and name of the held-out table, if there is one."""
+    if report is not None and report.held_out_cost and report.held_out:
+        yield report.held_out_cost, report.held_out
+
+
 def held_out_sentences(report: RiskReport) -> Iterator[str]:
     """Sentences on the account of the held-out table; none without one, or in a plan."""
     if report.held_out_cost and report.held_out and not report.dry:
@@ -767,7 +777,9 @@ def _closing(report: RiskReport) -> Closing:
         failed=" ".join(parts),
         counts=f"{counts} {absent}." if absent else counts,
         step=risk_step(report),
-        budget=_price(report) if report.dry else budget_sentence(report.cost, report.private),
+        budget=_price(report)
+        if report.dry
+        else budget_sentence(report.cost, report.private, *held_out_account(report)),
     )
 
 

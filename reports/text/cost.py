@@ -182,15 +182,18 @@ def price_text(cost: Cost, held_out_cost: Cost | None) -> str:
     return f"{price}, and {other} on the held-out table, in an account of its own"
 
 
-def budget_sentence(cost: Cost, private: str) -> str:
+def budget_sentence(cost: Cost, private: str, *others: tuple[Cost, str]) -> str:
     """Total spent so far on the private table, and its limit; empty without a ledger.
 
+    ``others`` are the costs and names of further private tables, such as the held-out table.
     The text also names a ledger in the working folder: the ledger of a frame is there, since a
     frame has no file beside which a ledger could lie.
     """
     if not cost.ledger:
         return ""
-    total = f"{_total_sentence(cost, private)}{_row_sentence(cost)}"
+    tables = ((cost, private), *others)
+    totals = [_total_sentence(each, name) for each, name in tables if each.ledger]
+    total = f"{' '.join(totals)}{_row_sentence(cost)}"
     return f"{total} {_place_sentence(cost)}" if cost.ledger_place == "working folder" else total
 
 

@@ -130,6 +130,13 @@ def test_the_exit_code_says_with_strict_that_the_copy_must_be_withheld(
         assert command(*given, "--explain", name)[0] == 0
 
 
+def test_equally_sure_attacks_stand_in_the_order_of_their_least_gain(leak: ProfileReport) -> None:
+    gains = [each.held_out for each in risk_of(leak) if each.held_out]
+    printed = [(max(each.leak_p_value, 0.001), -each.excess.low) for each in gains]
+    assert len(gains) == 7
+    assert printed == sorted(printed)
+
+
 def test_the_attacks_are_those_of_a_report_of_their_own(leak: ProfileReport) -> None:
     alone = pqd.simulate(pqd.risk, seed=3)(SECRET, LEAKED, held_out=HELD_OUT)
     own = risk_of(leak)
