@@ -27,7 +27,11 @@ from pqd.reports.blocks import (
     Section,
     Table,
 )
-from pqd.reports.documents.risk import held_out_cost_lines, held_out_sentences
+from pqd.reports.documents.risk import (
+    held_out_account,
+    held_out_cost_lines,
+    held_out_sentences,
+)
 from pqd.reports.documents.risks import risks_advice, risks_sections, risks_step, risks_terms
 from pqd.reports.documents.shared import (
     absences_text,
@@ -145,7 +149,9 @@ def document(report: RankingReport) -> Document:
         closing=Closing(
             counts=" ".join(filter(None, [f"{title}.", advice])),
             step=_step(report),
-            budget=lead if report.dry else budget_sentence(report.cost, report.private),
+            budget=lead
+            if report.dry
+            else budget_sentence(report.cost, report.private, *held_out_account(risk)),
         ),
         made=report.cost.day or "",
         replays="figures" if report.cost.ledger is not None and not report.dry else "",
@@ -409,18 +415,21 @@ def _headline(report: RankingReport) -> tuple[str, str]:
 def _doubts(report: RankingReport, copies: Sequence[RankedCopy]) -> str:
     """End of a sentence that calls ``copies`` good: who leaks, whose relations are lost or unknown.
 
-    Empty if none is shown to leak, and all keep their relations, or have none to keep.
+    Empty if no attack is shown to gain, and all keep their relations, or have none to keep.
     """
+    beyond = [copy.candidate for copy in copies if copy.candidate in report.beyond]
     leaking = [copy.candidate for copy in copies if copy.candidate in report.leaking]
     known = [(copy.candidate, copy.relations) for copy in copies if copy.relations]
     lost = [name for name, facts in known if facts.is_lost]
     near = [name for name, facts in known if not facts.is_lost and facts.may_be_lost]
     if len(copies) > 1:
         words = [f"private rows are given away by {listed(leaking)}"] if leaking else []
+        words += [f"attacks on {listed(beyond)} gain more than the tolerance"] if beyond else []
         words += [f"relations are NOT kept by {listed(lost)}"] if lost else []
         words += [f"columns of {listed(near)} are nearly independent"] if near else []
     else:
         words = ["it gives private rows away"] if leaking else []
+        words += ["an attack on it gains more than the tolerance"] if beyond else []
         if lost or near:
             words.append(
                 "its relations are NOT kept" if lost else "its columns are nearly independent"

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 
 # Least distance of two marks of an axis, and what a plot leaves free at its ends, as shares of it.
 _APART, _FREE = 0.1, 0.06
-_GOOD = "One that is not too near, and whose relations are not lost."
+_GOOD = (
+    "One that is not too near, whose relations are not lost, and on which no attack gains more "
+    "than the tolerance."
+)
 
 
 def risks_sections(report: RankingReport) -> Iterator[Section]:
@@ -59,9 +62,11 @@ def risks_advice(report: RankingReport) -> str:
         return "Whether a copy gives private rows away cannot be told: no yes counts."
     if not leaking:
         none = "The copy is not" if number == 1 else f"None of {number} copies is"
-        return f"{none} shown to give private rows away, judged all at once."
-    good = [copy.candidate for copy in report.copies if _is_good(copy)]
-    rest = [name for name in good if name not in leaking]
+        none = f"{none} shown to give private rows away, judged all at once"
+        gain = f"; attacks on {listed(report.beyond)} gain more than the tolerance, each by itself"
+        return f"{none}{gain if report.beyond else ''}."
+    unsafe = {*leaking, *report.beyond}
+    rest = [c.candidate for c in report.copies if _is_good(c) and c.candidate not in unsafe]
     shown, verb = "not shown to give private rows away", "give" if len(leaking) > 1 else "gives"
     best = f"Of the good copies that are {shown}, {rest[0] if rest else ''} has the highest quality"
     if len(rest) == 1:
@@ -75,9 +80,9 @@ def risks_step(report: RankingReport) -> str:
     """Next step after attacks: held-out rows, or a report on the first copy that leaks."""
     if report.risks and not _compared(report) and not report.dry:
         return f"{option('--held-out TABLE')} gives verdicts on the attacks"
-    if not report.leaking:
+    if not (told := (*report.leaking, *report.beyond)):
         return CONTROL_STEP if _doubted(report) else ""
-    name, free = report.leaking[0], ", at no cost" if report.cost.ledger else ""
+    name, free = told[0], ", at no cost" if report.cost.ledger else ""
     return f"{_alone(report)} on {name} says what to do{free}"
 
 

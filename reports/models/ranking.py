@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqd.reports.models.board import BoardReport, BoardRow
 from pqd.reports.models.report import data_frame
+from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,6 +118,16 @@ class RankingReport(BoardReport[RankedCopy]):
     def leaking(self) -> tuple[str, ...]:
         """Copies of which an attack is established to gain from the private rows."""
         return tuple(name for name, risk in self.risks.items() if risk.leaks)
+
+    @property
+    def beyond(self) -> tuple[str, ...]:
+        """Other copies on which an attack, judged by itself, gains more than the tolerance."""
+        attacked = [each for each in self.risks.items() if each[0] not in self.leaking]
+        return tuple(
+            name
+            for name, risk in attacked
+            if any(each.standing is Standing.BEYOND for each in risk.attacks)
+        )
 
     def computed(self) -> dict[str, Any]:
         """Epsilon that was spent."""

@@ -70,6 +70,18 @@ def test_a_copy_that_leaks_is_never_the_best_without_its_leak(leak: RankingRepor
     assert "leaked says what to do" in " ".join(str(leak).split())
 
 
+def test_a_copy_that_fails_an_attack_is_not_called_good_though_no_leak_is_shown() -> None:
+    some = pd.concat([SECRET.iloc[:60], CLEAN.iloc[60:]], ignore_index=True)
+    report = ranked({"some": some, "clean": CLEAN})
+    assert (report.leaking, report.beyond) == ((), ("some",))
+    told = " ".join(str(report).split())
+    assert "undecided between some and clean; attacks on some gain more than the tolerance" in told
+    assert (
+        "judged all at once; attacks on some gain more than the tolerance, each by itself" in told
+    )
+    assert "on some says what to do" in told
+
+
 def test_held_out_rows_that_stand_in_a_copy_are_no_control() -> None:
     report = ranked({"clean": CLEAN, "own": pd.concat([HELD_OUT.iloc[:300], CLEAN.iloc[300:]])})
     assert report.risks["own"].below_zero[:1] == ("copied",)
