@@ -318,6 +318,7 @@ class Accountant:
             if limit:
                 limit.check(quote)
             if not quote.new:
+                self.ledger.enter(table)
                 self.ledger.check_standing()
                 return quote, None
             charged = self.ledger.reserve(

@@ -47,7 +47,7 @@ from pqd.accounting.composition import Charge
 from pqd.accounting.data_sets import Accounts, DataSet, RecognisedTable
 from pqd.accounting.hash_chain import Body, Entry, HashChain, entry_hash
 from pqd.accounting.periods import PERIODS, Period, PeriodKind
-from pqd.accounting.places import KeyedPlaces
+from pqd.accounting.places import KeptPlace, KeyedPlaces
 from pqd.deciders.numbers import epsilon_text
 from pqd.deciders.options import option
 from pqd.errors import LedgerError, ParameterError
@@ -417,18 +417,41 @@ class Ledger:
         self.check_standing()
         return reservation, Charge() if unused else charge
 
+    def enter(self, table: RecognisedTable) -> None:
+        """Keep the place and the name of a table whose answers are all known.
+
+        So a later version there is found, as after a charge.  Nothing is written if none is new.
+
+        Raises
+        ------
+        ParameterError
+            As ``check_budget``.
+        LedgerError
+            If the ledger could not be written.
+        """
+        found = self._current.found(table)
+        if len(found) > 1 or (found and any(self._news(table, found[0]))):
+            with self._writing():
+                self._enter(table)
+
+    def _news(
+        self, table: RecognisedTable, known: DataSet
+    ) -> tuple[str | None, frozenset[KeptPlace]]:
+        """Name and places of a table that its data set ``known`` lacks."""
+        name = table.name
+        if name and (known.has_name(name) or name.isdecimal()):
+            name = None
+        # The place of a data set that was ended holds other people now.
+        return name, frozenset() if known.ended else table.places.kept - known.places
+
     def _enter(self, table: RecognisedTable) -> int:
         """Number of a table, after what is new about it and its data set is appended."""
-        accounts, name = self._current, table.name
+        accounts = self._current
         found = sorted(accounts.found(table), key=lambda each: each.number)
         number = found[0].number if found else accounts.next_number
         for other in found[1:]:
             self._append("union", {"dataset": number, "other": other.number})
-        known = accounts.data_sets.get(number, DataSet(number))
-        if name and (known.has_name(name) or name.isdecimal()):
-            name = None
-        # The place of a data set that was ended holds other people now.
-        places = frozenset() if known.ended else table.places.kept - known.places
+        name, places = self._news(table, accounts.data_sets.get(number, DataSet(number)))
         if not found or name or places:
             self._append(
                 "dataset", {"dataset": number, "name": name, "places": sorted(map(list, places))}

@@ -563,3 +563,37 @@ def test_cells_that_read_otherwise_in_every_process_do_not_count(tmp_path: Path)
     second = pqd.audit(frame(), like(frame()), "SELECT COUNT(*) FROM D", **options)
     assert first.spent == 1
     assert second.spent == 0
+
+
+def test_a_replayed_run_keeps_its_place_so_a_later_version_there_has_no_second_budget(
+    tmp_path: Path,
+) -> None:
+    ledger, copy = tmp_path / "ledger.sqlite", written(tmp_path / "copy.csv", SYNTHETIC)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    halves = PRIVATE[:60], PRIVATE[60:]
+    (first, _) = (written(parts / f"{k}.csv", rows) for k, rows in enumerate(halves))
+
+    def spent(private: object, **options: Any) -> Fraction:
+        report = pqd.audit(
+            private, copy, queries=SQL, tau=10, epsilon="0.25", ledger=ledger, **options
+        )
+        return report.cost.spent
+
+    def places() -> list[int]:
+        with closing(Ledger(ledger)) as opened:
+            return [len(each.places) for each in opened.data_sets]
+
+    assert spent(written(tmp_path / "private.csv", PRIVATE)) == Fraction(1, 4)
+    assert len(places()) == 1
+    # The same rows elsewhere cost nothing, and the place is kept once.
+    assert spent(parts) == 0
+    kept = places()
+    assert spent(parts) == 0
+    assert places() == kept
+    # What lies there later is a version of the same data set.
+    assert spent(first) == Fraction(1, 4)
+    with closing(Ledger(ledger)) as opened:
+        (data_set,) = opened.data_sets
+        assert data_set.spent.epsilon == Fraction(1, 2)
+        opened.verify()
