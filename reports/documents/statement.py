@@ -39,9 +39,8 @@ _PROOFS = (
     "docs/limitations.md of the pqd project."
 )
 _NO_COLUMN = (
-    "Each row counts as one person. Nobody has stated that it is so ({0}) and no "
-    "column of persons was named ({1}): a person with several rows has the guarantee for each "
-    "of them alone."
+    "Each row counts as one person. Not every run states that it is so ({0}) or names a column "
+    "of persons ({1}): a person with several rows has the guarantee for each of them alone."
 )
 
 

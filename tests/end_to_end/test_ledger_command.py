@@ -107,7 +107,7 @@ def test_a_statement_is_one_page_and_machine_readable(
         assert head in text
         assert "At most epsilon 2 in all runs together" in text
         assert "At most epsilon 1 in each month" in text
-        assert "no column of persons was named" in text
+        assert "Not every run states that it is so" in text
         assert "inv_mean" in text
     assert str(tmp_path) not in page
     facts = json.loads((tmp_path / "s.json").read_text())

@@ -55,7 +55,7 @@ def test_runs_before_the_first_limit_are_told() -> None:
 @pytest.mark.parametrize(
     ("unit", "stated", "words"),
     [
-        (None, False, "no column of persons was named (--unit)"),
+        (None, False, "or names a column of persons (--unit)"),
         (None, True, "Each row is one person, as the caller of each run has stated."),
         ("patient", False, 'all rows with one value of the column "patient" are one person'),
     ],
