@@ -109,7 +109,8 @@ def test_a_spec_that_is_refused_is_annotated(command: Command) -> None:
     Path("audit.toml").write_text(f"'{STOP}{MARK}' = 1\n{text}", encoding="utf-8")
     code, out, err = command("check", "audit.toml", "--output", "github")
     assert code == 2
-    assert [line.split(" ")[0] for line in obeyed(out)] == ["::error", "::notice"]
+    # The name of the key, and a mistake of the checks.
+    assert [line.split(" ")[0] for line in obeyed(out)] == ["::error", "::error", "::notice"]
     assert obeyed(err) == []
 
 

@@ -224,7 +224,7 @@ def test_every_rendering_says_what_was_asked(command: Command) -> None:
     assert code == 1
     words = " ".join(out.split())
     assert "tolerance 5 % of the rows: is the private table's distribution so near" in words
-    assert "score at least 90%, a mean distance below 10 %" in words
+    assert "score at least 90 %, a mean distance below 10 %" in words
     assert "synthetic answer" not in words
     for kind in kinds[1:4]:
         text = Path(f"out.{kind}").read_text(encoding="utf-8")
