@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -85,6 +86,10 @@ def _brief_usage(arguments: Sequence[str]) -> Iterator[None]:
         raise
 
 
+def _is_flag(parameter: typer._click.Parameter) -> bool:
+    return getattr(parameter, "is_flag", False)
+
+
 class _OnTables(PanelCommand):
     """Command on tables; a message advises quotes if the shell expanded a pattern."""
 
@@ -97,6 +102,7 @@ class _OnTables(PanelCommand):
             If there are too many tables, or if both tables look like parts of one private table:
             one part would then be taken as public.
         """
+        words = pairwise([*args])
         try:
             left = super().parse_args(ctx, args)
         except UsageError as error:
@@ -105,6 +111,15 @@ class _OnTables(PanelCommand):
                 raise
             left = None
         if left is None:
+            valued = {
+                name
+                for each in self.params
+                if not getattr(each, "is_flag", True)
+                for name in each.opts
+            }
+            for option, word in words:
+                if option in valued and word.startswith("--"):
+                    raise ParameterError(f"{option} needs a value, and {word} follows it")
             if "private" not in ctx.params:
                 raise ParameterError(
                     f"{ctx.command_path} reads the copy alone; name this one table"

@@ -106,7 +106,9 @@ def init(
     budgets = total_budget(gate), total_budget(names)
     rows = stated_rows(private_rows)
     if file != "-" and usable(file).exists():
-        raise ParameterError(f"{file} exists already; remove it, or name another with --file")
+        raise ParameterError(
+            f"{file} exists already; edit it, remove it, or write another: --file strict.toml"
+        )
     outputs.check_place(file, private, synthetic)
     if metadata is not None and not usable(metadata).exists():
         outputs.check_place(str(metadata), private, synthetic, file)

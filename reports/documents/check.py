@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pqd.deciders.options import for_spec
+from pqd.deciders.options import for_spec, option
 from pqd.reports.blocks import (
     PAGE,
     Block,
@@ -421,7 +421,11 @@ def _step(report: CheckReport) -> Text:
         standings = {check.standing for check in report.checks}
         if Standing.NARROW in standings:
             return NARROW_STEP.format(report.spec)
-        return "" if Standing.BROKEN in standings else command
+        if Standing.BROKEN in standings:
+            return ""
+        # A gate of a profile has no spec.
+        of_spec = report.spec.endswith(".toml")
+        return command if of_spec else f"the same without {option('--dry-run')}"
     for check in worst_first(report) if report.gate is None else ():
         if check.gate in {"fail", "warn", "known"}:
             return f"{command} ", Option("explain", check.id)

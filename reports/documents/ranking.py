@@ -388,6 +388,8 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
         title = f"Overall quality of {name}: {quality}{_doubts(report, [first])}"
+        if first.alarm is not None and first.alarm.is_error:
+            title = f"{name} is too near to be called good{_doubts(report, [first])}"
     elif first.alarm is not None and first.alarm.is_error:
         title = f"{name} has the highest quality, but is too near to be called the best"
         title += _doubts(report, [first])

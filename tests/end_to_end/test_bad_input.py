@@ -92,6 +92,10 @@ CASES: dict[str, tuple[list[str], str]] = {
         on("a.csv", "b.csv", "synthetic.csv"),
         "is given too many tables; a pattern of parts stands in quotes",
     ),
+    "an option without its value": (
+        [*on("private.csv", "synthetic.csv"), "--unit", "--metadata", "c.csv"],
+        "--unit needs a value, and --metadata follows it",
+    ),
     "a pattern without quotes, of two parts": (
         on("parts/part-1.csv", "parts/part-2.csv"),
         "parts/part-1.csv and parts/part-2.csv differ in a number alone, as the parts of one table",

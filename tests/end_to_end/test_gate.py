@@ -534,6 +534,13 @@ def test_a_budget_that_holds_the_rows_alone_refuses_all() -> None:
     assert not any(each.epsilon for each in Ledger("own.sqlite").accounts)
 
 
+def test_a_dry_run_of_a_gate_without_a_spec_names_no_check_of_one(command: Command) -> None:
+    tables = ("private.parquet", "copy.parquet")
+    code, out, _ = command("profile", *tables, "--gate", "1", "--dry-run")
+    assert code == 0
+    assert "Next: the same without --dry-run" in " ".join(out.split())
+
+
 def test_a_column_that_the_copy_lacks_fails_in_public(command: Command) -> None:
     people(4_000, 2).drop(columns="age").to_parquet("copy.parquet")
     tables = ("private.parquet", "copy.parquet")

@@ -384,6 +384,12 @@ def test_a_copy_that_is_too_near_is_never_the_best(names: Sequence[str]) -> None
     assert text.startswith("ERROR: leak is closer to the private table than rows drawn")
 
 
+def test_one_copy_that_is_too_near_has_no_quality_for_a_title() -> None:
+    text = " ".join(str(ranked(copies={"leak": LEAK})).split())
+    assert "leak is too near to be called good" in text
+    assert "Overall quality of leak" not in text
+
+
 def test_a_copy_that_is_too_near_is_no_rival_either() -> None:
     """Whatever the noise makes of the order, the title names honest copies alone."""
     copies = {"twin": LEAK, "leak": LEAK.iloc[2:], "good": SAMPLE}
