@@ -226,7 +226,7 @@ def _headline(report: RiskReport) -> tuple[str, str]:
     leaks = report.leaks
     gains = " ".join(_gain(report, each) for each in leaks[:1])
     if leaks:
-        return WITHHOLD, f"{gains} {_counts(report)} {SILENCE}"
+        return WITHHOLD, f"{gains} {_counts(report)}"
     failed = [each for each in report.attacks if each.standing.fate == "failed"]
     if failed:
         title = f"{len(failed)} of {number} beyond the tolerance, each judged by itself"
