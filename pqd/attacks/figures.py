@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import itemgetter
 
+import numpy as np
+
 from pqd.attacks.bound_risk import BoundRisk
 from pqd.attacks.outcomes import MEMBERS, SHARES, Attacks
 from pqd.attacks.parameters import RiskParameters
@@ -91,8 +93,15 @@ def planned_attacks(bound: BoundRisk, parameters: RiskParameters) -> tuple[Attac
 
 def planned_rows(bound: BoundRisk, parameters: RiskParameters) -> tuple[int, int]:
     """Numbers of private and of held-out rows of a plan; those of the copy if none is stated."""
-    rows = bound.profile.copy.rows()
+    rows = copy_size(bound)
     return parameters.private_rows or rows, parameters.held_out_rows or rows
+
+
+def copy_size(bound: BoundRisk) -> int:
+    """Number of rows of the copy; with a unit of its persons, if the copy has the unit's column."""
+    copy, unit = bound.profile.copy, bound.profile.unit
+    persons = None if unit is None else copy.persons(unit)
+    return copy.rows() if persons is None else len(np.unique(persons))
 
 
 def _rates(

@@ -16,6 +16,7 @@ from pqd.accounting.accounts import Budget
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
 from pqd.attacks.figures import (
     attack_facts,
+    copy_size,
     curve_points,
     planned_attacks,
     planned_rows,
@@ -485,8 +486,8 @@ def risk_plan(
     report = planned_report(risk, cost_of(quote, known, risk.own.unit), other_cost)
     notes = [*report.notes, *dry_notes([quote], known, risk.own.private.label), *other_notes]
     if lacking := risk.parameters.unstated_rows:
-        rows = risk.bound.profile.copy.rows()
-        notes.insert(0, note("risk-rows-unstated", copy=rows, options=lacking))
+        size = copy_size(risk.bound)
+        notes.insert(0, note("risk-rows-unstated", copy=size, options=lacking))
     return replace(report, notes=tuple(dict.fromkeys(notes)))
 
 

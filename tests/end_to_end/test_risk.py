@@ -282,6 +282,19 @@ def outlook(report: RiskReport, name: str) -> AttackOutlook:
     return told
 
 
+def test_a_plan_with_a_unit_has_as_many_persons_as_the_copy() -> None:
+    tables = [t.assign(who=[f"{n // 4}" for n in range(len(t))]) for t in (SECRET, CLEAN, HELD_OUT)]
+    secret, copy, others = tables
+
+    def plan(**rows: int) -> RiskReport:
+        stated = RiskParameters.parse(**rows)
+        return run_risk_plan(secret, copy, stated, held_out=others, unit=PrivacyUnit("who"))
+
+    assert len(CLEAN) == 3_000
+    assert plan().rows.value == 750
+    assert plan().attacks == plan(private_rows=750, held_out_rows=750).attacks
+
+
 def test_a_plan_is_of_the_copy_and_of_what_is_stated_alone() -> None:
     report = planned(private_rows=3_000, held_out_rows=2_500)
     assert report.dry
