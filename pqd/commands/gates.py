@@ -9,6 +9,7 @@ from typing import Any
 from pqd.accounting.accountant import Quote
 from pqd.accounting.composition import charge_of
 from pqd.accounting.disjoint_groups import composition_groups
+from pqd.attacks.figures import planned_attacks as forecasts
 from pqd.attacks.parameters import RiskParameters
 from pqd.attacks.planned_risk import PlannedRisk
 from pqd.deciders.distances.value_claims import chance_rows, spare_rows
@@ -30,6 +31,7 @@ from pqd.reports.models.profile import Alarm
 from pqd.reports.models.query import QueryFacts
 from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.risk import AttackFacts
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import (
     CONDITIONAL_HINT,
     FREE_ASKED,
@@ -42,6 +44,7 @@ from pqd.reports.text.check import (
     columns_message,
     grouped_message,
     lacking_message,
+    low_attacks,
     price_text,
     proofless_hint,
     reliability_parts,
@@ -209,14 +212,23 @@ def planned_attacks(
     parameters: RiskParameters,
     quotes: Sequence[Quote | None],
 ) -> CheckResult:
-    """Result of a check of risk that was only planned: what all attacks on the copy cost."""
+    """Result of a check of risk that was only planned: what all attacks on the copy cost.
+
+    It warns if a run hardly decides the check, though the attacks gain nothing.
+    """
     new = [quote is not None and risk.measurement.cache_key in quote.new for quote in quotes]
     number, tables = len(risk.bound.attacks.attacks), "each of the two tables"
     if not all(new):
         # The attacks on the other table are replayed.
         tables = f"the {'private' if new[0] else 'held-out'} table"
-    message = attacks_price(parameters.total_epsilon, number, tables) if any(new) else FREE_KNOWN
-    return _result(check, name, "planned", "pass", message)
+    if not any(new):
+        return _result(check, name, "planned", "pass", FREE_KNOWN)
+    message = attacks_price(parameters.total_epsilon, number, tables)
+    told = (e for e in forecasts(risk.bound, parameters) if e.id in parameters.kinds and e.outlook)
+    low = [e for e in told if e.outlook and e.outlook.standing is Standing.TOO_LITTLE]
+    if low:
+        message = f"{message}; {low_attacks(low)}"
+    return _result(check, name, "planned", "warn" if low else "pass", message)
 
 
 def gate_result(gate: GateFacts, spec: str) -> CheckResult:

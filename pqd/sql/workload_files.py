@@ -122,16 +122,15 @@ def read_queries(path: str | Path, tables: Iterable[str | Path] = ()) -> tuple[Q
             own.append(Mistake(statement.line, f"line {first} has that id; ids must differ"))
         label = statement.id or f"q{number}"
         mistakes += [f"{path.name}, line {line}, query {label}: {text}" for line, text in own]
-        queries += (
-            [query if query.id or not mistakes else replace(query, id=label)] if query else []
-        )
+        if query:
+            queries.append((label, query))
     if mistakes:
         more = len(mistakes) - MOST_MISTAKES
         last = [f"{path.name}: and {more:,} more mistakes"] if more > 0 else []
         error = QueryError("\n".join([*mistakes[:MOST_MISTAKES], *last]))
-        error.understood = tuple(queries)
+        error.understood = tuple(replace(query, id=label) for label, query in queries)
         raise error
-    return tuple(queries)
+    return tuple(query for _, query in queries)
 
 
 def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:

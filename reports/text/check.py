@@ -31,8 +31,10 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     first_of,
     listed,
+    number_text,
     p_value_text,
     percent_text,
+    rounded_up,
     spaced,
 )
 from pqd.reports.text.query import (
@@ -214,6 +216,18 @@ def attacks_price(epsilon: Fraction, attacks: int, tables: str) -> str:
         f"epsilon {epsilon_text(epsilon)} on {tables}, with all checks of risk on "
         f"this copy ({counted(attacks, 'attack')})"
     )
+
+
+def low_attacks(attacks: Sequence[AttackFacts]) -> str:
+    """Which attacks a run hardly decides at this tolerance, and from which one all are decided."""
+    least = max(each.outlook.tau_decided for each in attacks if each.outlook)
+    enough = (
+        f"a tau of {number_text(float(rounded_up(Fraction(100 * least))))} % decides"
+        if least < 1
+        else "no tau decides"
+    )
+    number = "it" if len(attacks) == 1 else "all of them"
+    return f"hardly decides {_named([each.name for each in attacks])}: {enough} {number}"
 
 
 def _named(names: Sequence[str]) -> str:
