@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 # Least distance of two marks of an axis, and what a plot leaves free at its ends, as shares of it.
 _APART, _FREE = 0.1, 0.06
 _GOOD = (
-    "One that is not too near, whose relations are not lost beyond chance, and on which no attack "
-    "gains more than the tolerance."
+    "One that is not too near, whose relations are not lost, and on which no attack gains more "
+    "than the tolerance."
 )
 
 
@@ -98,8 +98,7 @@ def risks_terms(report: RankingReport) -> dict[str, str]:
 
 def _is_good(copy: RankedCopy) -> bool:
     near, kept = copy.alarm is not None and copy.alarm.is_error, copy.relations
-    lost = kept is not None and kept.may_be_lost and not kept.is_at_chance
-    return not near and not lost
+    return not near and not (kept is not None and kept.may_be_lost)
 
 
 def _compared(report: RankingReport) -> bool:

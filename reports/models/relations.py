@@ -90,12 +90,6 @@ class RelationsFacts(Estimated):
         return self.is_lost or (self.independence.is_near and self.is_undecided)
 
     @property
-    def is_at_chance(self) -> bool:
-        """Whether the copy may keep as much as an independent real sample of its size would."""
-        reference, estimate = self.reference, self.estimate
-        return reference is not None and estimate is not None and estimate.high >= reference
-
-    @property
     def is_kept(self) -> bool:
         """Whether it is established that more than the bar is kept."""
         return self.standing is Standing.WITHIN

@@ -24,6 +24,7 @@ from pqd.reports.github import github_text
 from pqd.reports.junit import junit_text
 from pqd.reports.models.check import CheckReport, CheckResult
 from pqd.reports.models.risk import RiskReport
+from pqd.reports.models.standings import Standing
 from pqd.spec import SpecError, read_spec
 from pqd.spec.schema import SECTIONS
 from tests.end_to_end.test_risk import CLEAN, HELD_OUT, LEAKED, SECRET, attacked
@@ -231,6 +232,18 @@ def test_a_dry_run_prices_both_tables_and_reads_neither() -> None:
     assert not Path("pqd-ledger.sqlite").exists()
     told = " ".join(junit_text(report).split())
     assert "Would spend epsilon 4 = 2 x 2 on held.csv" in told
+
+
+def test_a_dry_run_tells_what_a_run_hardly_decides() -> None:
+    wide = COPIED.replace('id = "copied"', 'id = "wide"') + 'tau = "50%"\n'
+    narrow = COPIED.replace('id = "copied"', 'id = "narrow"') + 'tau = "0.01%"\n'
+    report = run_check(read_spec(written(wide, narrow), {}), EXACT, dry_run=True)
+    checks = by_id(report)
+    assert checks["wide@clean"].standing is Standing.PLANNED
+    assert checks["narrow@clean"].standing is Standing.NARROW
+    told = " ".join(str(report).split())
+    assert "hardly decides copied: a tau of " in told
+    assert "Next: change what LOW names" in told
 
 
 def test_nothing_is_spent_if_one_account_cannot_pay() -> None:

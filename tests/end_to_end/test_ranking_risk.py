@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.standings import Standing
 from tests.end_to_end.test_risk import people
-from tests.support import ranking_reports
 from tests.support.noises import Absent
 from tests.support.swaps import attacks
 
@@ -82,17 +80,6 @@ def test_a_copy_that_fails_an_attack_is_not_called_good_though_no_leak_is_shown(
         "judged all at once; attacks on some gain more than the tolerance, each by itself" in told
     )
     assert "on some says what to do" in told
-
-
-def test_a_copy_that_keeps_what_a_sample_keeps_is_good() -> None:
-    leaking, clean = ranking_reports.ATTACKED.copies
-    lost = leaking.relations
-    assert lost is not None
-    assert lost.is_lost
-    for reference, told in ((0.9, "No copy is good"), (0.05, "copula is the only good copy")):
-        copy = replace(clean, relations=replace(lost, reference=reference))
-        report = replace(ranking_reports.ATTACKED, copies=(leaking, copy))
-        assert told in " ".join(str(report).split())
 
 
 def test_held_out_rows_that_stand_in_a_copy_are_no_control() -> None:

@@ -286,7 +286,7 @@ def test_a_plan_with_a_unit_has_as_many_persons_as_the_copy() -> None:
     tables = [t.assign(who=[f"{n // 4}" for n in range(len(t))]) for t in (SECRET, CLEAN, HELD_OUT)]
     secret, copy, others = tables
 
-    def plan(**rows: int) -> RiskReport:
+    def plan(**rows: Any) -> RiskReport:
         stated = RiskParameters.parse(**rows)
         return run_risk_plan(secret, copy, stated, held_out=others, unit=PrivacyUnit("who"))
 

@@ -12,6 +12,7 @@ from pqd.engine.tables import open_table
 from pqd.errors import NothingSelectedError, ParameterError, QueryError
 from pqd.sql import file_statements
 from pqd.sql.file_statements import Statement
+from pqd.sql.query import Query
 from pqd.sql.workload_files import as_queries, read_queries
 from tests.support.drawing import examples
 
@@ -445,3 +446,13 @@ def test_a_file_that_may_not_be_read_is_a_matter_of_permission(
     monkeypatch.setattr(Path, "open", closed)
     with pytest.raises(QueryError, match=r"w\.sql may not be read: permission denied; ask"):
         read_queries(path)
+
+
+def test_queries_of_a_file_with_a_mistake_have_names_too(tmp_path: Path) -> None:
+    path = written(tmp_path / "q.sql", f"{COUNT}; {COUNT} WHERE; {COUNT};")
+    with pytest.raises(QueryError, match="query q2") as found:
+        read_queries(path)
+    assert [query.id for query in found.value.understood if isinstance(query, Query)] == [
+        "q1",
+        "q3",
+    ]
