@@ -86,7 +86,8 @@ def bound_text(number: Figure, *, up: bool, digits: int = 2) -> str:
 def guess_text(epsilon: Fraction) -> str:
     """Sentence on the most that an epsilon tells of whether a person is in the table.
 
-    Of a value of a person in the table twice epsilon bounds it: one row goes and one comes.
+    A guess of a value of a person in the table is bounded by twice epsilon: one row goes and one
+    comes.
     """
     most = Fraction(math.ceil(1000 / (1 + math.exp(-min(float(epsilon), _LARGE)))), 10)
     return f"a guess of 50 % that a person is in the table becomes at most {float(most):.1f} %"

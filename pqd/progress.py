@@ -59,7 +59,7 @@ def strict(*, stated: bool) -> Iterator[None]:
 
 
 def is_strict() -> bool:
-    """Whether the context makes warnings errors."""
+    """True if the context makes warnings errors."""
     return _STRICT.get()
 
 

@@ -120,6 +120,11 @@ class RunLimit(Protocol):
         ...
 
 
+def existing(accountant: Accountant | None) -> Accountant | None:
+    """The accountant, if its ledger exists: a dry run makes none."""
+    return accountant if accountant and accountant.exists() else None
+
+
 def quote_of(sets: Sets, budget: Budget = NO_LIMIT) -> Quote:
     """Quote as if the private table had never been measured.
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant, Quote
-from pqd.accounting.accounts import Budget
+from pqd.accounting.accountant import Accountant, Quote, existing
 from pqd.attacks.bound_risk import BoundRisk, bind_risk
 from pqd.attacks.figures import (
     attack_facts,
@@ -43,7 +42,7 @@ from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart
 from pqd.reports.models.risk import AttackFacts, RiskReport
 from pqd.run.costs import cost_of, dry_notes
-from pqd.run.execution import Outputs, measure, quote_sets
+from pqd.run.execution import Outputs, measure, quote_dry, quote_sets
 from pqd.run.measurement import MeasurementSet
 from pqd.sql.schema import fold_case
 from pqd.stated.budgets import total_budget
@@ -68,7 +67,7 @@ class HeldOut:
     @property
     def existing(self) -> Accountant | None:
         """The accountant, if its ledger exists: a dry run makes none."""
-        return self.accountant if self.accountant and self.accountant.exists() else None
+        return existing(self.accountant)
 
     def cost(self, quote: Quote, unit: PrivacyUnit | None) -> Cost:
         """Cost of a run on the held-out table, by its ``quote``."""
@@ -320,9 +319,8 @@ def quote_held_out(
     apart = _apart(risks)
     if held_out is None or not apart:
         return None
-    budget = held_out.accountant.budget if held_out.accountant else Budget()
     with with_option("--held-out-dataset", "--dataset"):
-        return quote_sets(apart, held_out.existing, progress, budget=budget)
+        return quote_dry(apart, held_out.accountant, progress)
 
 
 def price_of_held_out(
@@ -479,9 +477,7 @@ def risk_plan(
     PqdError
         The errors of ``quote_sets``, of each table.
     """
-    known = accountant if accountant and accountant.exists() else None
-    budget = accountant.budget if accountant else Budget()
-    quote = quote_sets([risk.own], known, progress, budget=budget)
+    known, quote = existing(accountant), quote_dry([risk.own], accountant, progress)
     other_cost, other_notes = price_of_held_out([risk], held_out, progress)
     report = planned_report(risk, cost_of(quote, known, risk.own.unit), other_cost)
     notes = [*report.notes, *dry_notes([quote], known, risk.own.private.label), *other_notes]

@@ -86,10 +86,6 @@ def _brief_usage(arguments: Sequence[str]) -> Iterator[None]:
         raise
 
 
-def _is_flag(parameter: typer._click.Parameter) -> bool:
-    return getattr(parameter, "is_flag", False)
-
-
 class _OnTables(PanelCommand):
     """Command on tables; a message advises quotes if the shell expanded a pattern."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -297,8 +298,6 @@ def compare(
         risk = attacks.read(
             formats, ledger, replaying=display.explains, row_is_person=unit.row_is_person
         )
-        from functools import partial
-
         run = run_ranking_plan if dry_run else partial(run_ranking, noise=noise)
         with progress() as show:
             ranked = run(

@@ -8,8 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pqd.accounting.accountant import Accountant, Quote
-from pqd.accounting.accounts import Budget
+from pqd.accounting.accountant import Accountant, Quote, existing
 from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.planned_risk import (
     PlannedRisk,
@@ -56,7 +55,7 @@ from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import AttackedFacts, BoundedColumn, CheckReport, CheckResult
 from pqd.reports.text.check import NEVER_COUNTED
 from pqd.run.costs import added_costs, cost_of, dry_notes
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import measure, quote_dry
 from pqd.run.means import is_simulation, noise_of_run
 from pqd.run.measurement import MeasurementSet
 from pqd.spec import Spec, read_spec
@@ -420,10 +419,8 @@ def _planned(
 ) -> CheckReport:
     """Report of planned checks and their quote."""
     sets = plan.sets
-    known = accountant if accountant and accountant.exists() and sets else None
-    budget = accountant.budget if accountant else Budget()
-    quote = quote_sets(sets, known, progress, budget=budget)
-
+    known = existing(accountant) if sets else None
+    quote = quote_dry(sets, accountant, progress)
     other = quote_held_out(plan.risks, bound.held_out, progress)
 
     def result(each: SelectedCheck) -> CheckResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -283,21 +284,11 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
         )
         secret, candidates = formats.all(private, synthetics)
         with cell_progress() as progress:
-            if dry_run:
-                return run_ranking_plan(
-                    secret,
-                    candidates,
-                    ranking,
-                    progress,
-                    accountant=means.accountant,
-                    unit=people,
-                    risk=attacks,
-                )
-            return run_ranking(
+            run = run_ranking_plan if dry_run else partial(run_ranking, noise=means.noise())
+            return run(
                 secret,
                 candidates,
                 ranking,
-                means.noise(),
                 accountant=means.accountant,
                 unit=people,
                 progress=progress,

@@ -224,8 +224,8 @@ def planned_attacks(
     if not any(new):
         return _result(check, name, "planned", "pass", FREE_KNOWN)
     message = attacks_price(parameters.total_epsilon, number, tables)
-    told = (e for e in forecasts(risk.bound, parameters) if e.id in parameters.kinds and e.outlook)
-    low = [e for e in told if e.outlook and e.outlook.standing is Standing.TOO_LITTLE]
+    told = (each for each in forecasts(risk.bound, parameters) if each.id in parameters.kinds)
+    low = [each for each in told if each.standing is Standing.TOO_LITTLE]
     if low:
         message = f"{message}; {low_attacks(low)}"
     return _result(check, name, "planned", "warn" if low else "pass", message)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant, Quote, quote_of
+from pqd.accounting.accountant import Accountant, Quote, existing, quote_of
 from pqd.accounting.charge_report import reporting_charges, run_charges
 from pqd.attacks.planned_risk import (
     HeldOut,
@@ -354,7 +354,7 @@ def run_profile_plan(  # noqa: PLR0913 - as run_profile
         tables = _separated(secret, synthetic, parameters, accountant, unit)
     plan = _plan(tables, parameters, unit, progress, accountant)
     warn(plan.bound.warnings, progress)
-    known = accountant if private is not None and accountant and accountant.exists() else None
+    known = None if private is None else existing(accountant)
     risks = _risks(plan, risk, held_out)
     quotes = _quotes(plan, risks, known, progress)
     report = _report(plan, risks, ProfileFigures(plan, None), quotes, known)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pqd.accounting.accountant import Accountant
-from pqd.accounting.accounts import Budget
+from pqd.accounting.accountant import Accountant, existing
 from pqd.accounting.charge_report import reporting_charges
 from pqd.attacks.planned_risk import (
     HeldOut,
@@ -40,7 +39,7 @@ from pqd.reports.models.figure import Figure
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.risk import RiskReport
 from pqd.run.costs import cost_of, dry_notes
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import measure, quote_dry
 from pqd.run.measurement import MeasurementSet
 
 if TYPE_CHECKING:
@@ -114,9 +113,7 @@ def run_ranking_plan(
     """
     planned = _planned(private, synthetics, parameters, progress, accountant, unit, risk, dry=True)
     plan, held_out = planned.plan, planned.held_out
-    known = accountant if accountant and accountant.exists() else None
-    budget = accountant.budget if accountant else Budget()
-    quote = quote_sets(planned.sets, known, progress, budget=budget)
+    known, quote = existing(accountant), quote_dry(planned.sets, accountant, progress)
     cost = cost_of(quote, known, unit)
     other_cost, other_notes = price_of_held_out(planned.risks, held_out, progress)
     own_notes = dry_notes([quote], known, planned.candidates.private.label)

@@ -418,7 +418,7 @@ def planned_copies(
 def _planned_score(
     plan: RankingPlan, copy: int, ways: int | None, chance: CopyChance, alpha: float
 ) -> Score:
-    """What is public of a score: how sure it is, and that of an independent real sample."""
+    """Public part of a score: how sure it is, and that of an independent real sample."""
     own = mean_weights(plan.profiles[copy].marginals, ways)
     pairs = zip(map(float, own), chance.references, strict=True)
     law, copy_rows = plan.measurement.law, plan.profiles[copy].copy_rows

@@ -15,7 +15,7 @@ from pqd.deciders.single.inverse_sensitivity import margin_ends, verdict_of
 from pqd.errors import BudgetError
 from pqd.progress import Progress
 from pqd.reports.models.check import BoundedColumn, CountFacts, GateFacts, WorstFacts
-from pqd.run.execution import measure, quote_sets
+from pqd.run.execution import measure, quote_dry
 from pqd.run.gate import (
     GateCondition,
     GateMeasurement,
@@ -180,10 +180,7 @@ def quoted_gate(
     plan: GatePlan, accountant: Accountant | None, progress: Progress
 ) -> tuple[GateFacts, Quote]:
     """Facts of a gate that is only planned, and its quote; nothing is spent."""
-    budget = accountant.budget if accountant else None
-    known = accountant if accountant and accountant.exists() and plan.sets else None
-    quote = quote_sets(plan.sets, known, progress, budget=budget)
-    return _facts(plan), quote
+    return _facts(plan), quote_dry(plan.sets, accountant, progress)
 
 
 def decided_gate(

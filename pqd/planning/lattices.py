@@ -70,7 +70,7 @@ class Bounds:
         self._where_spans: dict[str, dict[str, None]] = {}
         self._half_spans: dict[str, dict[str, None]] = {}
         self._stated_spans: dict[str, str] = {}
-        # Whether a stated bound is of an aggregate that moves values between two steps.
+        # For each stated bound: does its aggregate move values between two steps?
         self._snapped: set[bool] = set()
 
     def notes(self) -> Iterator[Note]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pqd.accounting.accountant import Accountant, Quote, RunLimit, quote_of
+from pqd.accounting.accountant import Accountant, Quote, RunLimit, existing, quote_of
 from pqd.accounting.accounts import Budget, Reservation
 from pqd.accounting.composition import Charge
 from pqd.accounting.data_sets import RecognisedTable
@@ -120,6 +120,17 @@ def quote_sets(
         return quote_of(measurements, budget) if budget else quote_of(measurements)
     table = _Run(sets, accountant, progress).recognise(accountant)
     return accountant.quote(table, measurements, after)
+
+
+def quote_dry(
+    sets: Sequence[MeasurementSet], accountant: Accountant | None, progress: Progress = silent
+) -> Quote:
+    """Quote of ``sets`` for a dry run, which makes no ledger.
+
+    The errors are those of ``quote_sets``.
+    """
+    budget = accountant.budget if accountant else None
+    return quote_sets(sets, existing(accountant) if sets else None, progress, budget=budget)
 
 
 class _Run:

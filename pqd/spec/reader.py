@@ -72,8 +72,9 @@ def read_spec(
 ) -> Spec:
     """Read a spec file.
 
-    Of a file that is right, no table is opened and no SQL is parsed.  Of another one SQL and column
-    names of the checks are looked up, too, so that all mistakes are told at once.
+    The reader opens no table and parses no SQL if the file is right.  If the file has problems, the
+    reader also looks up the SQL and the columns of its checks, so that all mistakes are told at
+    once.
 
     ``${NAME}`` in a path is looked up in ``environ``; ``$${`` stands for ``${`` itself.  ``gate``
     and ``names`` take the place of those of the file: with a stated gate, all budgets and deciders

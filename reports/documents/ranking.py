@@ -381,16 +381,16 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     if not report.copies:
         return "Nothing was compared", "There is nothing to tell."
     first, others = report.copies[0], report.copies[1:]
-    near = [copy.candidate for copy in others if copy.alarm and copy.alarm.is_error]
+    near = [copy.candidate for copy in others if copy.is_too_near]
     honest = [copy.candidate for copy in others if copy.candidate not in near]
     rivals = [name for name in honest if (first.candidate, name) not in report.better]
     name, lead = first.candidate, _copy_sentence(first)
     if not others:
         quality = percent_text(first.overall.value or 0.0, digits_of(first.overall.estimate))
         title = f"Overall quality of {name}: {quality}{_doubts(report, [first])}"
-        if first.alarm is not None and first.alarm.is_error:
+        if first.is_too_near:
             title = f"{name} is too near to be called good{_doubts(report, [first])}"
-    elif first.alarm is not None and first.alarm.is_error:
+    elif first.is_too_near:
         title = f"{name} has the highest quality, but is too near to be called the best"
         title += _doubts(report, [first])
         lead += " It seems to repeat rows of the private table."

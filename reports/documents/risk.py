@@ -60,7 +60,6 @@ from pqd.reports.text.numbers import (
     p_value_text,
     percent_text,
     points_text,
-    rounded_up,
     spaced,
 )
 from pqd.reports.text.query import SIMULATED
@@ -72,6 +71,7 @@ from pqd.reports.text.risk import (
     gain_sentence,
     leak_warning,
     rate_text,
+    tau_text,
 )
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ def _plan_row(report: RiskReport, attack: AttackFacts) -> Row:
     if told:
         low, rows = attack.standing is Standing.TOO_LITTLE, told.needed_held_out_rows
         cells = [
-            Cell(_tau_text(told.tau_decided), told.tau_decided),
+            Cell(tau_text(told.tau_decided), told.tau_decided),
             Cell(_needed_text(told) if low else "", told.needed_epsilon or math.inf),
             Cell(("none" if rows is None else f"{rows:,}") if low else "", rows or math.inf),
             Cell(("yes" if told.alone else "no") if low else ""),
@@ -408,11 +408,6 @@ def _needed_text(told: AttackOutlook) -> str:
     return "none" if told.needed_epsilon is None else epsilon_text(told.needed_epsilon)
 
 
-def _tau_text(tau: float) -> str:
-    """Tolerance in per cent, rounded up as an option takes it; ``none`` if it would be all rows."""
-    return "none" if tau >= 1 else number_text(float(rounded_up(Fraction(100 * tau))))
-
-
 def _outlook(attack: AttackFacts) -> Iterator[str]:
     """Sentences on what decides one attack that is not decided."""
     told = attack.outlook
@@ -426,7 +421,7 @@ def _outlook(attack: AttackFacts) -> Iterator[str]:
     if told.alone:
         ways.append(f"a report of this attack alone ({option(f'--attacks {attack.id}')})")
     if told.tau_decided < 1:
-        ways.append(f"a tolerance of {_tau_text(told.tau_decided)} percentage points")
+        ways.append(f"a tolerance of {tau_text(told.tau_decided)} percentage points")
     yield f"What would decide it, each by itself: {'; '.join(ways) or 'nothing of this'}."
 
 
@@ -473,7 +468,7 @@ def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[st
         total = option(f"--total-epsilon {epsilon_text(max(paid.values()))}")
         yield f"{total} decides {decided(paid)}"
     if wide := {e: o.tau_decided for e, o in told if o.tau_decided <= _WIDEST}:
-        tau = option(f"--tau {_tau_text(max(wide.values()))}%")
+        tau = option(f"--tau {tau_text(max(wide.values()))}%")
         free = report.cost.ledger is not None and not report.dry
         how = "is proven by the same numbers, for nothing, for" if free else "decides"
         yield f"{tau} {how} {decided(wide)}"

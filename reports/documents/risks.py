@@ -97,12 +97,11 @@ def risks_terms(report: RankingReport) -> dict[str, str]:
 
 
 def _is_good(copy: RankedCopy) -> bool:
-    near, kept = copy.alarm is not None and copy.alarm.is_error, copy.relations
-    return not near and not (kept is not None and kept.may_be_lost)
+    return not copy.is_too_near and not (copy.relations and copy.relations.may_be_lost)
 
 
 def _compared(report: RankingReport) -> bool:
-    """Whether there are verdicts: held-out rows, in a run."""
+    """True if there are verdicts: held-out rows, in a run."""
     return not report.dry and any(risk.held_out for risk in report.risks.values())
 
 

@@ -392,7 +392,7 @@ class ProfileReport(IndexedReport[DistanceFacts]):
 
     @property
     def withhold(self) -> bool:
-        """Whether nobody may get the copy: it is too near to the private table, or a leak is shown.
+        """True if nobody may get the copy: it is too near to the private table, or a leak is shown.
 
         This is an error of the alarm, or a leak that is established for all attacks at once.
         """

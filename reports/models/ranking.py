@@ -53,6 +53,11 @@ class RankedCopy:
     columns: tuple[ProfiledColumn, ...] = ()
     flaws: tuple[LeftOut, ...] = ()
 
+    @property
+    def is_too_near(self) -> bool:
+        """True if the copy is nearer to the private table than rows drawn from that table."""
+        return self.alarm is not None and self.alarm.is_error
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedMarginal:

@@ -31,10 +31,8 @@ from pqd.reports.text.numbers import (
     epsilon_text,
     first_of,
     listed,
-    number_text,
     p_value_text,
     percent_text,
-    rounded_up,
     spaced,
 )
 from pqd.reports.text.query import (
@@ -49,7 +47,13 @@ from pqd.reports.text.query import (
     verdict_words,
     worth_of_evidence,
 )
-from pqd.reports.text.risk import CONTROL_STEP, control_warning, excess_text, gain_sentence
+from pqd.reports.text.risk import (
+    CONTROL_STEP,
+    control_warning,
+    excess_text,
+    gain_sentence,
+    tau_text,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
@@ -221,11 +225,7 @@ def attacks_price(epsilon: Fraction, attacks: int, tables: str) -> str:
 def low_attacks(attacks: Sequence[AttackFacts]) -> str:
     """Which attacks a run hardly decides at this tolerance, and from which one all are decided."""
     least = max(each.outlook.tau_decided for each in attacks if each.outlook)
-    enough = (
-        f"a tau of {number_text(float(rounded_up(Fraction(100 * least))))} % decides"
-        if least < 1
-        else "no tau decides"
-    )
+    enough = f"a tau of {tau_text(least)} % decides" if least < 1 else "no tau decides"
     number = "it" if len(attacks) == 1 else "all of them"
     return f"hardly decides {_named([each.name for each in attacks])}: {enough} {number}"
 

@@ -16,6 +16,7 @@ from pqd.reports.text.numbers import (
     p_value_text,
     percent_text,
     points_text,
+    rounded_up,
 )
 
 # Attacks that a warning names.
@@ -101,6 +102,11 @@ def control_warning(below_zero: Sequence[str]) -> str:
         f"{control_title(below_zero)} than on private rows. They stand in the copy, are of another "
         "population, or the generator dropped rows that are near private ones; no yes counts."
     )
+
+
+def tau_text(tau: float) -> str:
+    """Tolerance in per cent, rounded up as an option takes it; ``none`` if it would be all rows."""
+    return "none" if tau >= 1 else number_text(float(rounded_up(Fraction(100 * tau))))
 
 
 def rate_text(figure: Figure) -> str:

@@ -160,19 +160,19 @@ def test_an_attack_is_spelled_as_in_a_report() -> None:
 def test_a_dry_run_says_which_table_still_pays() -> None:
     ledger, spec = Path("ledger.sqlite"), written(COPIED)
     only = "copied@clean"
-    run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only)
+    run_check(read_spec(spec, {}), EXACT, ledger=ledger, only=only)
     HELD_OUT[:2_000].to_csv("held.csv", index=False)
-    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    planned = run_check(read_spec(spec, {}), EXACT, ledger=ledger, only=only, dry_run=True)
     assert planned.checks[0].message.startswith("costs nothing: known already")
     Path("other.csv").write_text(Path("held.csv").read_text("utf-8"), encoding="utf-8")
     spec.write_text(spec.read_text("utf-8").replace("held.csv", "other.csv"), encoding="utf-8")
-    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    planned = run_check(read_spec(spec, {}), EXACT, ledger=ledger, only=only, dry_run=True)
     assert planned.checks[0].message.startswith("epsilon 2 on the held-out table, with all")
     assert "a run costs epsilon 0, and 2 on the held-out table" in " ".join(str(planned).split())
     assert "dataset-asked" not in {each.code for each in planned.notes}
     with closing(Ledger(ledger)) as opened:
         opened.set_limit(Budget(Fraction(10)))
-    planned = run_check(read_spec(spec, {}), SecureNoise(), ledger=ledger, only=only, dry_run=True)
+    planned = run_check(read_spec(spec, {}), EXACT, ledger=ledger, only=only, dry_run=True)
     assert "dataset-asked" in {each.code for each in planned.notes}
 
 

@@ -18,14 +18,14 @@ from pqd.errors import NothingSelectedError, ParameterError, PqdError
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.standings import Standing
 from tests.end_to_end.test_risk import people
+from tests.end_to_end.test_risk_beside import CLEAN, HELD_OUT, SECRET, WRONG
 from tests.support.noises import Absent
 from tests.support.swaps import attacks
 
 Ran = tuple[int, str, str]
 Command = Callable[..., Ran]
 
-SECRET, HELD_OUT = people(1, 900), people(2, 800)
-CLEAN, OTHER = people(3, 900), people(4, 900)
+OTHER = people(4, 900)
 LEAKED = pd.concat([SECRET.iloc[:200], CLEAN.iloc[200:]], ignore_index=True)
 # The largest quality is that of the copy that leaks.
 COPIES = {"clean": CLEAN, "leaked": LEAKED}
@@ -307,18 +307,7 @@ def test_a_plan_of_queries_is_another_command(command: Command) -> None:
 # Refusals -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"held_out": HELD_OUT}, "held_out is for attacks, and no budget of attacks is stated"),
-        ({"held_out_dataset": "x"}, "state risk=1 too, or leave held_out_dataset out"),
-        ({"risk": 1, "held_out_dataset": "x"}, "and there is none; give held_out="),
-        ({"risk": 0}, "risk"),
-        ({"risk": 1, "unit": "job", "max_rows": 2}, "counts each person as one row"),
-        ({"risk": 1, "held_out": "spark://main.people"}, "cannot read a table of Spark yet"),
-        ({"risk": 1, "held_out": SECRET}, "is the private table, or shares a part"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), WRONG)
 def test_wrong_arguments_are_told(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     with pytest.raises(ParameterError) as found:

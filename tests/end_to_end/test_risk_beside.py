@@ -275,18 +275,19 @@ def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
 # Refusals -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"held_out": HELD_OUT}, "held_out is for attacks, and no budget of attacks is stated"),
-        ({"held_out_dataset": "x"}, "state risk=1 too, or leave held_out_dataset out"),
-        ({"risk": 1, "held_out_dataset": "x"}, "and there is none; give held_out="),
-        ({"risk": 0}, "risk"),
-        ({"risk": 1, "unit": "job", "max_rows": 2}, "counts each person as one row"),
-        ({"risk": 1, "held_out": "spark://main.people"}, "cannot read a table of Spark yet"),
-        ({"risk": 1, "held_out": SECRET}, "is the private table, or shares a part"),
-    ],
-)
+# Wrong arguments of attacks beside another report, and what is said of them.
+WRONG = [
+    ({"held_out": HELD_OUT}, "held_out is for attacks, and no budget of attacks is stated"),
+    ({"held_out_dataset": "x"}, "state risk=1 too, or leave held_out_dataset out"),
+    ({"risk": 1, "held_out_dataset": "x"}, "and there is none; give held_out="),
+    ({"risk": 0}, "risk"),
+    ({"risk": 1, "unit": "job", "max_rows": 2}, "counts each person as one row"),
+    ({"risk": 1, "held_out": "spark://main.people"}, "cannot read a table of Spark yet"),
+    ({"risk": 1, "held_out": SECRET}, "is the private table, or shares a part"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG)
 def test_wrong_arguments_are_told(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError) as found:
         pqd.profile(SECRET, CLEAN, ledger=tmp_path / "ledger.sqlite", **options)
