@@ -114,7 +114,12 @@ from pqd.reports.text.relations import (
     relations_remark,
     relations_sentence,
 )  # fmt: skip
-from pqd.reports.text.risk import control_warning, leak_warning
+from pqd.reports.text.risk import (
+    WITHHOLD,
+    control_warning,
+    given_away_sentence,
+    leak_warning,
+)
 from pqd.reports.text.use import use_sentences
 
 if TYPE_CHECKING:
@@ -203,7 +208,8 @@ def _banner(report: ProfileReport) -> list[Line]:
     """Warnings at the head of every format: no relations, a copy too near, and seeded noise."""
     risk = report.risk
     attacked = [] if risk is None else [leak_warning(risk), control_warning(risk.below_zero)]
-    near = alarm_sentence(report.alarm, report.overall) if report.alarm else ""
+    # The headline says that the copy must not be handed out.
+    near = alarm_sentence(report.alarm, report.overall, advice="") if report.alarm else ""
     simulated = SIMULATED if report.simulated else ""
     apart = independence_sentence(report.relations.independence) if report.relations else ""
     return [Line(text, "warning") for text in (*attacked, apart, near, simulated) if text]
@@ -242,7 +248,8 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         yield Section(title="Quality", blocks=[_scores(report)], brief=False)
     yield from _marginal_sections(report)
     if not report.dry and report.marginals:
-        yield Lines(lines((*at_once_sentences(report), *_table_sentences(report), USEFULNESS)))
+        told = (*at_once_sentences(report), *_table_sentences(report), _usefulness(report))
+        yield Lines(lines(filter(None, told)))
     if report.risk is not None:
         yield from risk_sections(report.risk)
     if report.zoomed:
@@ -258,6 +265,11 @@ def _body(report: ProfileReport) -> Iterator[Block]:
         # the private table, so the sentence there says who can take the step.
         sentence = Lines([Line(step.replace("Next: ", _HOLDER, 1))])
         yield Section(title="", blocks=[sentence], brief=False, drop=2)
+
+
+def _usefulness(report: ProfileReport) -> str:
+    """Sentence that a profile does not judge risk; empty if attacks were tried."""
+    return USEFULNESS if report.risk is None else ""
 
 
 def _marginal_sections(report: ProfileReport) -> Iterator[Section]:
@@ -402,12 +414,19 @@ def _closing(report: ProfileReport) -> Closing:
                 *([f"{title}: {first_names(names, '; ')}."] if names else []),
             )
         ),
-        counts=f"{_counts(report)}.",
+        counts=" ".join(filter(None, [f"{_counts(report)}.", _given_away(report)])),
         step=next_step(report).removeprefix("Next: ").removesuffix("."),
         budget=" ".join(budget)
         or budget_sentence(report.cost, report.private, *held_out_account(report.risk)),
         ways=ways,
     )
+
+
+def _given_away(report: ProfileReport) -> str:
+    """Sentence on whether the copy may be handed out, as far as attacks and the alarm tell."""
+    if report.withhold:
+        return f"{WITHHOLD}."
+    return "" if report.risk is None else given_away_sentence(report.risk)
 
 
 def _counts(report: ProfileReport) -> str:
@@ -614,7 +633,9 @@ def next_step(report: ProfileReport) -> str:
         )  # fmt: skip
     if report.withhold:
         return f"Next: {_withheld_step(report.risk)}."
-    if steps := "; ".join(filter(None, [_zoom_step(report), _wider_step(report)])):
+    attacks, failed = _attacks_step(report.risk)
+    others = [] if failed else [_zoom_step(report), _wider_step(report)]
+    if steps := "; ".join(filter(None, [attacks, *others])):
         return f"Next: {steps}."
     if any(each.standing.is_open for each in report.marginals):
         total, tau = option("--total-epsilon"), option("--tau")
@@ -624,10 +645,20 @@ def next_step(report: ProfileReport) -> str:
 
 def _withheld_step(risk: RiskReport | None) -> str:
     """Words on what to do with a copy that must not be handed out."""
-    ask = "do not hand the copy out; ask its maker whether real rows are in it"
+    ask = "ask its maker whether real rows are in it"
     if risk is None:
         return f"{ask}, or let pqd risk with {option('--held-out TABLE')} look for them"
     return risk_step(risk) if risk.leaks else ask
+
+
+def _attacks_step(risk: RiskReport | None) -> tuple[str, bool]:
+    """Words on what decides the attacks, or what to do about them; and whether one failed."""
+    if risk is None or not (step := risk_step(risk)):
+        return "", False
+    failed = any(each.standing.fate == "failed" for each in risk.attacks)
+    # Only what decides an attack is an option of pqd risk.
+    decides = risk.held_out and not risk.below_zero and not failed
+    return f"in pqd risk, {step}" if decides else step, failed
 
 
 def _zoom_step(report: ProfileReport) -> str:
@@ -693,7 +724,7 @@ def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:
         "Interval",
         f"{INTERVAL} {level}: of all columns and pairs at once, of each score by itself.",
     )
-    yield "Alarm", f"{ALARM} {USEFULNESS}"
+    yield "Alarm", " ".join(filter(None, [ALARM, _usefulness(report)]))
     if report.zoomed:
         yield "Worst cells", f"{_CELLS} {level} for each marginal. The JSON report has all cells."
     yield "At once", f"What holds together, with probability {level} for all of it (Bonferroni)."

@@ -168,7 +168,11 @@ def _banner(report: RankingReport) -> list[Line]:
         if copy.relations
     ]
     near = [alarm_sentence(c.alarm, c.overall, c.candidate) for c in report.copies if c.alarm]
-    leaks = [leak_warning(risk, name) for name, risk in report.risks.items()]
+    leaks = [
+        f"{told} Do not hand it out."
+        for name, risk in report.risks.items()
+        if (told := leak_warning(risk, name))
+    ]
     controls = [
         f"{name}: {control_warning(risk.below_zero)}"
         for name, risk in report.risks.items()
@@ -217,7 +221,7 @@ def _definitions(report: RankingReport) -> Iterator[tuple[str, str]]:
         held = f"The intervals of all copies hold at once with probability {level}, and so do the"
         yield "Relations kept", f"{RELATIONS_KEPT} {held} verdicts."
     yield "Chance", INDEPENDENT_SAMPLE
-    yield "Alarm", f"{ALARM} {USEFULNESS}"
+    yield "Alarm", ALARM if report.risks else f"{ALARM} {USEFULNESS}"
     at_once = ", those of columns and pairs all at once" if report.marginals else ""
     yield "Interval", f"{INTERVAL} {level}: each copy's by itself{at_once}."
     yield (

@@ -72,6 +72,7 @@ from pqd.reports.text.risk import (
     leak_warning,
     rate_text,
     tau_text,
+    tolerance_points,
 )
 
 if TYPE_CHECKING:
@@ -267,13 +268,6 @@ def _of(report: RiskReport, *standings: Standing) -> list[AttackFacts]:
     return [each for each in report.attacks if each.standing in standings]
 
 
-def tolerance_points(report: RiskReport) -> str:
-    """Tolerance in words, such as ``1 percentage point``."""
-    facts = next(told for each in report.attacks if (told := each.held_out or each.outlook))
-    share = number_text(100 * facts.tau, 3)
-    return f"{share} percentage point" if share == "1" else f"{share} percentage points"
-
-
 def _body(report: RiskReport) -> Iterator[Block]:
     table = _plan_table(report) if report.dry else _table(report)
     yield Section(title="Attacks", blocks=[table], brief=False)
@@ -291,9 +285,6 @@ def risk_sections(report: RiskReport) -> Iterator[Section]:
     title = "Does the copy give anybody away?"
     table = _plan_table(report) if report.dry else _table(report)
     own = [*plan_sentences(report)] if report.dry else [*_sentences(report), SILENCE]
-    told = "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
-    if told and not report.below_zero:
-        own.append(f"In pqd risk, {told}.")
     yield Section(title=title, blocks=[table, Lines(lines([*own, _CHOICE]))])
     yield from _curves(report)
 
@@ -440,8 +431,9 @@ def risk_step(report: RiskReport) -> str:
     told = [e for e in report.attacks if e in report.leaks or e.standing.fate == "failed"]
     cures = list(dict.fromkeys(_CURES[each.id].format(each.column) for each in told))
     if cures:
-        cure = f"do not hand the copy out; {listed(cures)}, or train with differential privacy"
-        return f"{cure}, and ask again"
+        # If a leak is established, the title says so.
+        ahead = "" if report.leaks else "do not hand the copy out; "
+        return f"{ahead}{listed(cures)}, or train with differential privacy, and ask again"
     if report.below_zero:
         return CONTROL_STEP
     return "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
@@ -762,12 +754,13 @@ def no_verdicts_sentence() -> str:
 
 def _closing(report: RiskReport) -> Closing:
     failed = [each.name for each in report.attacks if each.standing.fate == "failed"]
-    leaks = [each.name for each in report.leaks if each.name not in failed]
+    gains = [each.name for each in report.leaks if each.name not in failed]
     title = Standing.TOO_LITTLE.badge.text if report.dry else "Beyond the tolerance"
     parts = [f"{title}: {first_names(failed)}."] if failed else []
-    parts += [f"More than nothing: {first_names(leaks)}."] if leaks else []
+    parts += [f"More than nothing: {first_names(gains)}."] if gains else []
     absent = absences_text(report.left_out)
     counts = _counts(report) if report.held_out and not report.dry else f"{_headline(report)[0]}."
+    counts = f"{WITHHOLD}. {counts}" if report.leaks else counts
     return Closing(
         failed=" ".join(parts),
         counts=f"{counts} {absent}." if absent else counts,
@@ -798,6 +791,9 @@ def risk_terms(report: RiskReport) -> Iterator[tuple[str, str]]:
     elif report.held_out:
         yield "Excess", _EXCESS
         most = f"Whether the excess is at most {tolerance_points(report)}."
-        yield "yes, NO, ?", f"{most} ? is undecided: p is above {_alpha(report)}."
+        why = f"p is above {_alpha(report)}"
+        if report.below_zero:
+            why += ", or it would be a yes, which does not count: the held-out rows are no control"
+        yield "yes, NO, ?", f"{most} ? is undecided: {why}."
         most = f"Whether the excess is surely above 0, by itself: p is at most {_alpha(report)}."
         yield "Leak", f"{most} ? is undecided."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.options import option
@@ -14,7 +14,6 @@ from pqd.reports.documents.risk import (
     no_verdicts_sentence,
     plan_sentences,
     risk_terms,
-    tolerance_points,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import Standing
@@ -29,7 +28,13 @@ from pqd.reports.text.numbers import (
     percent_text,
     points_text,
 )
-from pqd.reports.text.risk import CONTROL_STEP, gain_sentence, rate_text
+from pqd.reports.text.risk import (
+    CONTROL_STEP,
+    gain_sentence,
+    rate_text,
+    tolerance_points,
+    undecided_words,
+)
 
 if TYPE_CHECKING:
     from pqd.reports.models.ranking import RankedCopy, RankingReport
@@ -64,7 +69,7 @@ def risks_advice(report: RankingReport) -> str:
         none = "The copy is not" if number == 1 else f"None of {number} copies is"
         none = f"{none} shown to give private rows away, judged all at once"
         gain = f"; attacks on {listed(report.beyond)} gain more than the tolerance, each by itself"
-        return f"{none}{gain if report.beyond else ''}."
+        return f"{none}{gain if report.beyond else ''}.{_unknown(report, [*report.risks])}"
     unsafe = {*leaking, *report.beyond}
     rest = [c.candidate for c in report.copies if _is_good(c) and c.candidate not in unsafe]
     shown, verb = "not shown to give private rows away", "give" if len(leaking) > 1 else "gives"
@@ -73,22 +78,37 @@ def risks_advice(report: RankingReport) -> str:
         best = f"{rest[0]} is the only good copy that is {shown}"
     elif not rest:
         best = f"No copy is good and {shown}"
-    return f"{best}; {listed(leaking)} {verb} them away."
+    return f"{best}; {listed(leaking)} {verb} them away.{_unknown(report, rest[:1])}"
+
+
+def _unknown(report: RankingReport, names: Sequence[str]) -> str:
+    """Sentence on the attacks on the copies ``names`` that are undecided, after a blank."""
+    words = undecided_words([report.risks[name] for name in names])
+    whom = names[0] if len(names) == 1 else "one of them"
+    return f" Whether {whom} gives anybody away is not known: {words}." if words else ""
 
 
 def risks_step(report: RankingReport) -> str:
     """Next step after attacks: held-out rows, or a report on the first copy that leaks."""
     if report.risks and not _compared(report) and not report.dry:
         return f"{option('--held-out TABLE')} gives verdicts on the attacks"
-    if not (told := (*report.leaking, *report.beyond)):
-        return CONTROL_STEP if _doubted(report) else ""
-    name, free = told[0], ", at no cost" if report.cost.ledger else ""
-    return f"{_alone(report)} on {name} says what to do{free}"
+    free = ", at no cost" if report.cost.ledger else ""
+    if told := (*report.leaking, *report.beyond):
+        return f"{_alone(report)} on {told[0]} says what to do{free}"
+    if _doubted(report):
+        return CONTROL_STEP
+    if not _compared(report):
+        return ""
+    names = [copy.candidate for copy in report.copies]
+    open_ = next((name for name in names if undecided_words([report.risks[name]])), "")
+    return f"{_alone(report)} on {open_} says what decides its attacks{free}" if open_ else ""
 
 
 def risks_terms(report: RankingReport) -> dict[str, str]:
     """Terms of attacks, each with its meaning."""
-    terms = {name: text for risk in report.risks.values() for name, text in risk_terms(risk)}
+    # The terms of a copy on which no yes counts say the most.
+    risks = sorted(report.risks.values(), key=lambda risk: bool(risk.below_zero))
+    terms = {name: text for risk in risks for name, text in risk_terms(risk)}
     if terms.pop("Leak", ""):
         terms["Leaks"] = f"Attacks that surely gain from the private rows: {_at_once(report)}."
     if report.leaking:

@@ -29,6 +29,7 @@ USEFULNESS = (
     "This measures how useful the copy is. It does not measure whether the copy protects the "
     "people in the private table."
 )
+_ADVICE = ": do not publish it"
 WAYS = {1: "column", 2: "pair", 3: "triple"}
 NAMES = {
     "tv": "total variation",
@@ -108,7 +109,9 @@ def chance_text(share: float | None, chance: Standing | None, digits: int) -> st
     return text if chance is None else f"{chance.badge.text} {text}"
 
 
-def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
+def alarm_sentence(
+    alarm: Alarm, score: Score, name: str = "the copy", advice: str = _ADVICE
+) -> str:
     """Sentence on a copy that is too near to the private table; empty if there is no alarm."""
     if alarm.standing is None or score.low is None:
         return ""
@@ -117,10 +120,10 @@ def alarm_sentence(alarm: Alarm, score: Score, name: str = "the copy") -> str:
         mark = alarm.independent
     digits = max(2, digits_of(score.estimate))
     quality = f"quality at least {percent_text(score.low, digits)}, such a sample seldom above "
-    return alarm_words(alarm, f"{quality}{percent_text(mark, digits)}", name)
+    return alarm_words(alarm, f"{quality}{percent_text(mark, digits)}", name, advice)
 
 
-def alarm_words(alarm: Alarm, figures: str, name: str = "the copy") -> str:
+def alarm_words(alarm: Alarm, figures: str, name: str = "the copy", advice: str = _ADVICE) -> str:
     """Sentence on a copy that is too near, with ``figures`` that show it; empty if it is not."""
     if alarm.standing is None:
         return ""
@@ -128,7 +131,7 @@ def alarm_words(alarm: Alarm, figures: str, name: str = "the copy") -> str:
     if alarm.standing is Standing.DRAWN:
         return (
             f"{word}: {name} is closer to the private table than rows drawn from the private table "
-            f"itself ({figures}). It seems to repeat rows of real people: do not publish it."
+            f"itself ({figures}). It seems to repeat rows of real people{advice}."
         )
     made = "" if alarm.copy_epsilon is None else (
         f" It is said to be made under epsilon {epsilon_text(alarm.copy_epsilon)}."

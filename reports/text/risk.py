@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
     counted,
@@ -84,7 +85,47 @@ def leak_warning(report: RiskReport, name: str = "The copy") -> str:
     verb = "gains" if len(leaks) == 1 else "gain"
     names = listed([each.name for each in leaks])
     gives = f"{name} gives private rows away: {len(leaks)} of {number} {verb} from them"
-    return f"{gives} ({names}). Do not hand it out."
+    return f"{gives} ({names})."
+
+
+def given_away_sentence(report: RiskReport) -> str:
+    """Sentence on whether the copy gives anybody away, where no leak is established.
+
+    It is empty for a plan, and where a leak is established: a warning says that.
+    """
+    if report.dry or report.leaks:
+        return ""
+    known = "Whether the copy gives anybody away is not known"
+    if not report.held_out:
+        return f"{known}: attacks need held-out rows for verdicts."
+    number = counted(len(report.attacks), "attack")
+    gains = f"more than {tolerance_points(report)}"
+    if beyond := [each.name for each in report.attacks if each.standing is Standing.BEYOND]:
+        verb, names = "gains" if len(beyond) == 1 else "gain", names_and_more(beyond, _MOST_NAMED)
+        return (
+            f"The copy may give private rows away: {len(beyond)} of {number} {verb} {gains} "
+            f"({names}), each judged by itself."
+        )
+    if report.below_zero:
+        return f"{known}: the held-out rows are no control."
+    if words := undecided_words([report]):
+        return f"{known}: {words}."
+    return f"None of {number} gains {gains}, each judged by itself."
+
+
+def undecided_words(reports: Sequence[RiskReport]) -> str:
+    """Clause on how many attacks of ``reports`` are undecided; empty if all are decided."""
+    attacks = [each for report in reports for each in report.attacks]
+    number = sum(each.standing is Standing.UNDECIDED for each in attacks)
+    verb = "is" if number == 1 else "are"
+    return f"{number:,} of {counted(len(attacks), 'attack')} {verb} undecided" if number else ""
+
+
+def tolerance_points(report: RiskReport) -> str:
+    """Tolerance in words, such as ``1 percentage point``."""
+    facts = next(told for each in report.attacks if (told := each.held_out or each.outlook))
+    share = number_text(100 * facts.tau, 3)
+    return f"{share} percentage point" if share == "1" else f"{share} percentage points"
 
 
 def control_title(below_zero: Sequence[str]) -> str:

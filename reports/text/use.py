@@ -9,7 +9,7 @@ from pqd.deciders.names import names_and_more
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import INDEPENDENT, tolerance_text, ways_text
 from pqd.reports.text.numbers import counted, listed, number_text
-from pqd.reports.text.risk import WITHHOLD
+from pqd.reports.text.risk import WITHHOLD, given_away_sentence
 
 if TYPE_CHECKING:
     from pqd.reports.models.profile import DistanceFacts, ProfileReport
@@ -20,7 +20,9 @@ _RELATIONS = "what relates columns to each other"
 
 
 def use_sentences(report: ProfileReport) -> Iterator[str]:
-    """Yield what to do with the copy, then what not to use it for; nothing for a plan.
+    """Yield what to do with the copy, what attacks found, then what not to use the copy for.
+
+    A plan has nothing of this.
 
     A column or a pair counts if its verdict is conclusive.  A pair that only repeats a wrong column
     is not named beside it.  If the relations are lost, no pair is recommended; if the copy gives
@@ -38,6 +40,8 @@ def use_sentences(report: ProfileReport) -> Iterator[str]:
         pairs = " or pair of columns" if report.ways > 1 else ""
         tau = tolerance_text(report.marginals[0].tau)
         yield f"No column{pairs} is shown to be within {tau}."
+    if report.risk is not None and not report.withhold:
+        yield from filter(None, [given_away_sentence(report.risk)])
     if unused:
         yield f"Do not use it for {names_and_more(unused, _MOST_NAMED)}."
     yield from _by_chance(report)

@@ -137,6 +137,9 @@ def test_without_a_leak_nothing_is_called_safe() -> None:
     assert "None of 2 copies is shown to give private rows away, judged all at once" in text
     assert "A small excess does not prove that the copy is safe" in text
     assert "not hand it out" not in text
+    number = sum(e.standing is Standing.UNDECIDED for risk in report.risks.values() for e in risk)
+    assert f"Whether one of them gives anybody away is not known: {number} of 14 attacks" in text
+    assert "says what decides its attacks" in text
 
 
 def test_a_copy_that_is_no_good_is_not_recommended() -> None:

@@ -1,5 +1,6 @@
 """Attacks beside a profile: what they cost on both tables, what is said first, what is refused."""
 
+import html
 import json
 import re
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from pqd.reports.documents.profile import next_step
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.models.risk import RiskReport
 from tests.end_to_end.test_risk import people
+from tests.support import risk_reports
 from tests.support.noises import Absent
 from tests.support.profile_reports import PLAIN, TOO_NEAR
 from tests.support.swaps import attacks
@@ -89,8 +91,10 @@ def test_a_leak_stands_on_top_in_every_format(leak: ProfileReport) -> None:
         told = " ".join(text.rpartition("</head>")[2].split())
         assert "gives private rows away: 7 of 7 attacks gain from them" in told
         assert names in told
-        assert told.index("Do not hand it out") < told.index("Do not hand the copy out")
+        assert told.index("gives private rows away") < told.index("Do not hand the copy out")
         assert told.index("Do not hand the copy out") < told.index("verdict")
+        # Once on a page, and a second time at the end of a terminal.
+        assert told.lower().count("do not hand") == (2 if text == str(leak) else 1)
         assert "Use it for" not in told
         assert "zoom" not in told
     assert "Given away: " in str(leak)
@@ -104,6 +108,7 @@ def test_an_error_of_the_alarm_is_told_as_a_leak_is() -> None:
     for text in (str(TOO_NEAR), TOO_NEAR.to_markdown(), TOO_NEAR._repr_html_(), PAGE_TOO_NEAR):
         told = " ".join(text.rpartition("</head>")[2].split())
         assert told.index("ERROR: the copy") < told.index("Do not hand the copy out")
+        assert "do not publish" not in told
         assert "Use it for" not in told
         assert "or let pqd risk with" in re.sub("<[^>]*>", "", told)
     assert "<title>Do not hand the copy out: pqd profile</title>" in PAGE_TOO_NEAR
@@ -112,6 +117,55 @@ def test_an_error_of_the_alarm_is_told_as_a_leak_is() -> None:
     both = replace(TOO_NEAR, risk=risk_of(profiled(CLEAN)))
     assert "let pqd risk" not in next_step(both)
     assert "ask its maker" in next_step(both)
+
+
+@pytest.mark.parametrize(
+    ("risk", "said", "step"),
+    [
+        (
+            replace(risk_reports.RISK, attacks=risk_reports.ATTACKS[3:5]),
+            "Whether the copy gives anybody away is not known: 2 of 2 attacks are undecided.",
+            'in pqd risk, tau="2.21%" is proven by the same numbers',
+        ),
+        (
+            risk_reports.QUIET,
+            "Whether the copy gives anybody away is not known: 2 of 4 attacks are undecided.",
+            "in pqd risk, ",
+        ),
+        (
+            risk_reports.FAILED,
+            "The copy may give private rows away: 1 of 4 attacks gains more than 1 percentage",
+            "do not hand the copy out; ",
+        ),
+        (
+            risk_reports.CONTAMINATED,
+            "Whether the copy gives anybody away is not known: the held-out rows are no control.",
+            "give held-out rows of the same population",
+        ),
+        (
+            risk_reports.ALONE,
+            "Whether the copy gives anybody away is not known: attacks need held-out rows",
+            "pqd.risk(..., held_out=TABLE) gives verdicts",
+        ),
+        (
+            replace(risk_reports.RISK, attacks=risk_reports.ATTACKS[5:]),
+            "None of 2 attacks gains more than 1 percentage point, each judged by itself.",
+            "shows in which cells the worst differ",
+        ),
+    ],
+)
+def test_what_attacks_found_is_the_second_sentence_where_no_leak_is_shown(
+    risk: RiskReport, said: str, step: str
+) -> None:
+    report = replace(PLAIN, risk=risk)
+    for text in (str(report), report.to_markdown(), report.to_html(), report._repr_html_()):
+        told = " ".join(html.unescape(re.sub("<[^>]*>", "", text)).split())
+        first = told.index("Use it for 11 of 15 columns")
+        assert first < told.index(said) < told.index("Do not use it for")
+        assert step in told
+        assert "It does not measure whether the copy protects" not in told
+    assert str(report).replace("\n", " ").count(said) == 2
+    assert ("zoom" in next_step(report)) == (risk is not risk_reports.FAILED)
 
 
 @pytest.mark.parametrize("strict", [False, True])
