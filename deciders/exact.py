@@ -17,6 +17,7 @@ _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?|[+-]?\d+/\d+", re.ASCII | re.IGNORECASE
 )
 _PER_CENT = re.compile(r"(\d+(?:\.\d+)?) *(?:pct|percent|per cent|pc)\.?", re.ASCII | re.IGNORECASE)
+_IN_PER_CENT = re.compile(r"(\d+(?:\.\d+)?) *%", re.ASCII)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
 _WITH_COMMA = re.compile(r"\d+,\d+", re.ASCII)
 _LONGEST = 200
@@ -96,6 +97,8 @@ def budget_of(epsilon: Number, name: str = "epsilon") -> Fraction:
     """Privacy budget as an exact fraction from 10^-12 to 10^12; otherwise ParameterError."""
     if type(epsilon) is Fraction and _is_budget(*epsilon.as_integer_ratio()):
         return epsilon
+    if share := _share(epsilon):
+        raise ParameterError(f"{name} is {epsilon!r}; no budget is in per cent: write {share:g}")
     number = positive(epsilon, name, "1 or 0.25")
     if not _is_budget(*number.as_integer_ratio()):
         raise ParameterError(f"{name} is {epsilon}; it must lie between 1e-12 and 1e12")
@@ -109,13 +112,28 @@ def _is_budget(numerator: int, denominator: int) -> bool:
 
 def probability(value: Number, name: str) -> Fraction:
     """``value`` as an exact fraction between 0 and 1, exclusive; otherwise ParameterError."""
+    if (stated := _share(value)) and stated < 1:
+        raise ParameterError(f"{name} is {value!r}; write {_probability(stated, name)}")
     number = exact(value, name, "0.05")
     if not 0 < number.numerator < number.denominator:
         share = ""
         if "alpha" in name and 1 < number < 100:
-            share = f", so write {as_float(number / 100):g} for {value} %"
+            share = f", so write {_probability(as_float(number / 100), name)}"
         raise ParameterError(f"{name} is {value}; it must lie strictly between 0 and 1{share}")
     return number
+
+
+def _share(value: Number) -> float | None:
+    """Share of a text in per cent, such as 0.25 of ``"25%"``; None for another value."""
+    found = _IN_PER_CENT.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(found[1]) / 100 if found else None
+
+
+def _probability(share: float, name: str) -> str:
+    """How a share is written; an alpha above one half was meant as how sure verdicts are."""
+    if "alpha" in name and share > 0.5:
+        return f"{1 - share:.12g} for verdicts that are right with {100 * share:.12g} %"
+    return f"{share:.12g} for {100 * share:.12g} %"
 
 
 def exceeds(number: float, limit: Fraction) -> bool:

@@ -24,7 +24,6 @@ WARNINGS = frozenset(
         "nearly-independent",
         "other-size",
         "person-key",
-        "tau-narrow",
         "tau-amount",
         "tau-wide",
         "text-not-read",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -23,8 +23,11 @@ from pqd.cli.options import (
 )
 from pqd.cli.outputs import OutputOptions
 from pqd.deciders.errors import ParameterError
+from pqd.errors import for_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pqd.comparison.comparison_parameters import ComparisonParameters
     from pqd.comparison.ranking import RankingParameters
     from pqd.parameters import Parameters
@@ -262,12 +265,16 @@ def compare(
         **comparison.stated,
     }
     of_ranking = ranking.stated | attacks.stated | {"--dry-run": dry_run}
-    ranks = check_ranking(named, ranking.total_epsilon or None, of_queries, of_ranking)
+    budget = ranking.total_epsilon or None
+    reads: list[Callable[[], object]] = [
+        partial(check_ranking, named, budget, of_queries, of_ranking),
+        partial(values_by_name, candidates, "candidate", "tree=copy.csv"),
+    ]
+    ranks, tables = cast("tuple[bool, dict[str, str]]", for_all(lambda read: read(), reads))
     if not ranks:
         comparison.check()
     elif display.explains:
         raise ParameterError("--explain ID is for queries; without queries give --marginals")
-    tables = values_by_name(candidates, "candidate", "tree=copy.csv")
     files = queries.queries, columns.metadata, attacks.held_out
     targets = outputs.targets(private, *tables.values(), *files, ledger=ledger.ledger)
     targets = targets.checked(display, fresh=ledger.fresh)

@@ -101,9 +101,9 @@ def init(
     Example: pqd init private.csv copy.csv
     """
     from pqd.parameters import stated_rows
-    from pqd.stated.budgets import total_budget
+    from pqd.stated.budgets import stated_budget
 
-    budgets = total_budget(gate), total_budget(names)
+    budgets = stated_budget(gate, "--gate"), stated_budget(names, "--names")
     rows = stated_rows(private_rows)
     if file != "-" and usable(file).exists():
         raise ParameterError(

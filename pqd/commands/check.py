@@ -38,7 +38,7 @@ from pqd.commands.gates import (
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
 from pqd.commands.verdicts import look_notes, verdicts_of
 from pqd.deciders import ParameterError
-from pqd.deciders.exact import Number, positive
+from pqd.deciders.exact import Number
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import for_spec, option
 from pqd.engine.scan_plan import rows_per_person
@@ -62,6 +62,7 @@ from pqd.spec import Spec, read_spec
 from pqd.spec.problems import Code, Place, Problem, SpecError
 from pqd.spec.sources import accountant_of, held_out_accountant, label_of, paths_as_written
 from pqd.sql.schema import Kind
+from pqd.stated.budgets import stated_budget
 
 if TYPE_CHECKING:
     from pqd.deciders import Noise
@@ -140,8 +141,8 @@ def read_gated_spec(spec: str | Path, gate: Number | None, names: Number | None)
     """Spec of a file; the epsilons of a gate and of a name take the place of those in the file."""
     return read_spec(
         spec,
-        gate=None if gate is None else positive(gate, option("--gate")),
-        names=None if names is None else positive(names, option("--names")),
+        gate=None if gate is None else stated_budget(gate, option("--gate")),
+        names=None if names is None else stated_budget(names, option("--names")),
     )
 
 

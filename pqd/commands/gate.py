@@ -14,7 +14,7 @@ from pqd.commands.cell_progress import cell_progress
 from pqd.commands.gates import gate_notes, gate_result, status_in_gate
 from pqd.deciders import ParameterError
 from pqd.deciders.distances.claims import DistanceBelow
-from pqd.deciders.exact import Number, positive, probability
+from pqd.deciders.exact import Number, probability
 from pqd.deciders.names import pasted
 from pqd.deciders.note import Note, note
 from pqd.deciders.options import option
@@ -63,7 +63,7 @@ from pqd.run.means import Means
 from pqd.sql.query import Query
 from pqd.sql.schema import quote_identifier
 from pqd.sql.workload_files import as_queries
-from pqd.stated.budgets import AUTO
+from pqd.stated.budgets import AUTO, stated_budget
 from pqd.stated.column_facts import format_of_file
 from pqd.stated.metadata_files import MetadataFile, stated_facts
 from pqd.stated.queries import scaled, with_tolerances
@@ -197,8 +197,8 @@ def gate_terms(
 ) -> GateTerms:
     """Terms of a gate that a caller states; ParameterError names the mistake."""
     return GateTerms(
-        epsilon=positive(epsilon, "the epsilon of a gate"),
-        names=None if names is None else positive(names, option("--names")),
+        epsilon=stated_budget(epsilon, "the epsilon of a gate"),
+        names=None if names is None else stated_budget(names, option("--names")),
         alpha=probability(alpha, "alpha"),
         private_rows=stated_rows(private_rows),
     )

@@ -46,6 +46,7 @@ from pqd.sql.query import Key, Query
 from pqd.sql.schema import fold_case
 from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import Facts, cells_of_facts
+from pqd.stated.queries import check_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,6 +510,7 @@ class BoundChecks:
             if self._spec.gate is not None:
                 criteria = replace(criteria, mechanism=INVERSE[query.aggregate])
             queries = Bins.parse(check.bins).of(query) if check.bins else (query,)
+            check_counts([query], criteria.tolerance)
         except PqdError as error:
             self.broken[selected.id] = error
             return []

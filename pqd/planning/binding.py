@@ -260,7 +260,7 @@ class _Binding:
     def _warn(self, request: QueryRequest, resolved: BoundExpression) -> None:
         """Add warnings about criteria that are allowed but often a mistake; all of it is public."""
         self._constants.look_up(resolved.where)
-        warnings = warnings_of(request.query, request.criteria)
+        warnings = warnings_of(request.criteria)
         self._notes.update(dict.fromkeys(warnings))
 
     def _bound(

@@ -32,7 +32,6 @@ from pqd.exception_barrier import sealed
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.lattices import lattice_of
 from pqd.sql.predicate import Predicate, atoms
-from pqd.sql.query import Query
 from pqd.sql.schema import Kind, Schema, fold_case, like_values
 from pqd.sql.shapes import condition_tree
 from pqd.stated.budgets import MUCH_EPSILON
@@ -56,15 +55,11 @@ _COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
 _WILD = re.compile(r"[%_\\]")
 
 
-def warnings_of(query: Query, criteria: Criteria) -> Iterator[Note]:
+def warnings_of(criteria: Criteria) -> Iterator[Note]:
     """Yield warnings about the criteria of a verdict."""
     tolerance = criteria.tolerance
     if tolerance.relative and tolerance.amount >= 1:
         yield note("tau-wide", tolerance=tolerance.text)
-    elif tolerance.of_rows:
-        pass
-    elif not tolerance.relative and tolerance.amount < 1 and query.aggregate.startswith("COUNT"):
-        yield note("tau-narrow", tolerance=tolerance.text)
     if criteria.alpha > Fraction(1, 2):
         yield note("alpha-wide", alpha=criteria.alpha)
     if isinstance(criteria, Parameters):

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pqd.deciders.errors import ParameterError
-from pqd.deciders.exact import Number
+from pqd.deciders.exact import Number, as_float
 from pqd.deciders.names import closest_name, names_and_more
 from pqd.deciders.options import option
+from pqd.errors import for_all
 from pqd.sql.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -69,28 +70,33 @@ def check_ranking(
         kind of comparison.
     """
     ranking = queries is None
+    foreign = [name for name, value in of_queries.items() if value]
+    asked = [name for name, value in of_ranking.items() if value]
+    if ranking and total_epsilon is None and asked:
+        leave = f", and leave {', '.join(foreign)} out" if foreign else ""
+        raise ParameterError(
+            f"{', '.join(asked)} is of a ranking by overall quality, which has a budget of its own:"
+            f" add {option('--total-epsilon 1')}{leave}. No table was opened and nothing was spent"
+        )
     if ranking and total_epsilon is None:
         raise ParameterError(
             f"{_no_query()} To rank the copies by their overall quality, without a query, give "
             f"{option('--total-epsilon 0.25')} alone. No table was opened and nothing was spent"
         )
-    others = (
-        of_queries if ranking else {option("--total-epsilon"): total_epsilon} | dict(of_ranking)
-    )
-    stated = [name for name, value in others.items() if value]
-    if stated:
-        names = ", ".join(stated)
-        bare = {name.lstrip("-").replace("-", "_") for name in stated}
+    if ranking and foreign:
+        raise ParameterError(
+            "there is no query, so the copies are ranked by their overall quality, where "
+            f"{', '.join(foreign)} means nothing; leave it out, or give queries"
+        )
+    if total_epsilon is not None:
+        asked.insert(0, option("--total-epsilon"))
+    if not ranking and asked:
+        bare = {name.lstrip("-").replace("-", "_") for name in asked}
         alone = "; pqd risk tries attacks on one copy" if "risk" in bare else ""
         alone += "; pqd plan says what queries cost" if "dry_run" in bare else ""
-        if ranking:
-            raise ParameterError(
-                f"there is no query, so the copies are ranked by their overall quality, where "
-                f"{names} means nothing; leave it out, or give queries"
-            )
         raise ParameterError(
-            f"{names} is of a ranking by overall quality, which takes no queries; leave it out, "
-            f"or the queries{alone}"
+            f"{', '.join(asked)} is of a ranking by overall quality, which takes no queries; leave "
+            f"it out, or the queries{alone}"
         )
     return ranking
 
@@ -127,10 +133,37 @@ def with_tolerances(
     stated = {name: Tolerance.parse(each) for name, each in (tolerances or {}).items()}
     _check_names(queries, stated, "tolerance")
     own = tuple(_with(query, stated) for query in queries)
-    if tau is None:
-        return own, _first(own)
-    Tolerance.parse(tau)
-    return own, tau
+    known = _first(own) if tau is None else tau
+    check_counts(own, Tolerance.parse(known))
+    return own, known
+
+
+def check_counts(queries: Sequence[Query], tolerance: Tolerance) -> None:
+    """Refuse an amount below 1 as the tolerance of a COUNT; it was probably meant as a share.
+
+    A query without a tolerance of its own has ``tolerance``.
+
+    Raises
+    ------
+    ParameterError
+        If a query counts rows or values, and its tolerance is an amount below 1.
+    """
+    narrow: dict[Tolerance, list[str]] = {}
+    for query in queries:
+        own = query.tolerance or tolerance
+        is_amount = not (own.relative or own.of_rows)
+        if is_amount and own.amount < 1 and query.aggregate.startswith("COUNT"):
+            narrow.setdefault(own, []).append(query.id or "")
+
+    def refuse(each: Tolerance) -> None:
+        names = names_and_more(narrow[each], _MOST_NAMED)
+        share = f"{as_float(100 * each.amount):g}%"
+        raise ParameterError(
+            f"tau is {each.text} for the COUNT of {names}: only the very same number is within it; "
+            f"write {share} for a share of the answer, or an amount of 1 or more"
+        )
+
+    for_all(refuse, narrow)
 
 
 def with_weights(

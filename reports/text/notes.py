@@ -546,15 +546,6 @@ def tau_wide(tolerance: str) -> str:
 
 
 @sentence
-def tau_narrow(tolerance: str) -> str:
-    """Warning that the tolerance of a count is less than one row."""
-    return (
-        f"tau {tolerance} is less than one row of a count, so that only the very same count is "
-        "within; for a share of the answer write it in per cent, such as 5%."
-    )
-
-
-@sentence
 def tau_amount(tolerance: str, least: Fraction) -> str:
     """Warning that a tolerance is an amount, and was probably meant in per cent."""
     return (

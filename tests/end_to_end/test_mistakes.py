@@ -51,14 +51,59 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     ),
     "tau a share": (
         audit(OLD, "--tau", "0.05", "--epsilon", "0.1"),
-        "B",
-        ("less than one row of a count", "write it in per cent, such as 5%"),
+        "A",
+        ("tau is 0.05 for the COUNT of q1: only the very same number", "write 5% for a share"),
+    ),
+    "tau a share, in a plan": (
+        ("plan", "copy.csv", "-q", OLD, "--tau", "0.05"),
+        "A",
+        ("tau is 0.05 for the COUNT of q1", "an amount of 1 or more"),
+    ),
+    "tau a share, in a spec": (
+        ("check", "narrow.toml"),
+        "A",
+        ("ERROR a tau is 0.05 for the COUNT of a", "write 5% for a share"),
     ),
     "comma": (audit(OLD, "--tau", "0,5", "--epsilon", "1"), "A", ("decimal point: 0.5",)),
     "comma and sign": (audit(OLD, "--tau", "5,5%", "--epsilon", "1"), "A", ("point: 5.5%",)),
     "pct": (audit(OLD, "--tau", "5pct", "--epsilon", "1"), "A", ("as a sign: 5%",)),
     "five": (audit(OLD, "--tau", "five", "--epsilon", "1"), "A", ("such as 10, or 5% of the",)),
     "alpha 5": (audit(OLD, *TERMS, "--alpha", "5"), "A", ("write 0.05 for 5 %",)),
+    "alpha in per cent": (audit(OLD, *TERMS, "--alpha", "5%"), "A", ("write 0.05 for 5 %",)),
+    "alpha for sure": (
+        audit(OLD, *TERMS, "--alpha", "95%"),
+        "A",
+        ("write 0.05 for verdicts that are right with 95 %",),
+    ),
+    "gate in per cent": (
+        ("init", *TABLES, "--gate", "25%"),
+        "A",
+        ("--gate is '25%'; no budget is in per cent: write 0.25",),
+    ),
+    "names with a comma": (
+        ("init", *TABLES, "--names", "0,5"),
+        "A",
+        ("--names is '0,5'; write a decimal point: 0.5",),
+    ),
+    "gate 1000": (
+        ("profile", *TABLES, "--gate", "1000"),
+        "A",
+        ("the epsilon of a gate is 1000; at most 100",),
+    ),
+    "risk without a ranking": (
+        ("compare", "private.csv", "copy.csv", "b=copy.parquet", "--risk", "1"),
+        "A",
+        (
+            "--risk is of a ranking by overall quality, which has a budget of its own: add "
+            "--total-epsilon 1",
+            "write it as copy=copy.csv",
+        ),
+    ),
+    "risk and the budget of queries": (
+        ("compare", "private.csv", "a=copy.csv", "--risk", "1", "--epsilon", "1"),
+        "A",
+        ("add --total-epsilon 1, and leave --epsilon out",),
+    ),
     "epsilon 0": (audit(OLD, "--tau", "5%", "--epsilon", "0"), "A", ("must be greater than 0",)),
     "epsilon 50": (audit(OLD, "--tau", "5%", "--epsilon", "50"), "B", ("1 or less is usual",)),
     "decider typo": (
@@ -153,6 +198,18 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     "report as PDF": (audit(OLD, *TERMS, "--html", "r.pdf"), "A", ("name it .html",)),
     "ways": (("profile", *TABLES, "--ways", "3x"), "A", ("such as 1, 2 or 3",)),
 }
+NARROW = """
+[private]
+path = "private.csv"
+[synthetic.copy]
+path = "copy.csv"
+[defaults]
+tau = 0.05
+epsilon = 0.1
+[[check]]
+id = "a"
+sql = "SELECT COUNT(*) FROM D"
+"""
 WARNED = {name for name, (_, grade, _) in MISTAKES.items() if grade == "B"}
 
 
@@ -175,6 +232,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stays[" Patient ID "], stays["Aufnahme Tag"] = np.arange(len(stays)) // 2, 1
     stays.to_csv(folder / "german.csv", index=False)
     stays.iloc[:1_000].to_csv(folder / "kopie.csv", index=False)
+    (folder / "narrow.toml").write_text(NARROW, encoding="utf-8")
     (folder / "twice.csv").write_text("age,sex,AGE\n1,a,3\n4,b,6\n", encoding="utf-8")
     return folder
 

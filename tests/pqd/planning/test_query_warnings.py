@@ -134,7 +134,6 @@ def test_stated_keys_are_held_against_the_copy(tmp_path: Path) -> None:
 
 
 TERMS: dict[str, tuple[dict[str, Any], str]] = {
-    "a tau of less than a row": ({"tau": "0.05"}, "less than one row"),
     "a tau of all": ({"tau": "100%"}, "tau 100%"),
     "a tau of more": ({"tau": "250%"}, "tau 250%"),
     "an alpha above a half": ({"alpha": "0.95"}, "alpha 0.95"),
@@ -156,8 +155,30 @@ def test_terms_at_the_edge_are_not_strange(terms: dict[str, Any]) -> None:
     assert warnings(**terms) == []
 
 
-def test_a_sum_may_have_a_small_tolerance() -> None:
-    assert warnings("SELECT AVG(age) FROM D", tau="0.5") == []
+AVERAGE = "SELECT AVG(age) FROM D"
+
+
+def test_a_mean_and_a_share_of_rows_may_have_a_small_tolerance() -> None:
+    assert warnings(AVERAGE, tau="0.5") == []
+    assert pqd.plan(COPY, f"{ALL} WHERE age > 40", tau="0.5", scale="rows").queries
+
+
+@pytest.mark.parametrize("aggregate", ["COUNT(*)", "COUNT(age)", "COUNT(DISTINCT age)"])
+def test_a_count_has_no_tolerance_below_one(aggregate: str) -> None:
+    """``0.05`` of a COUNT may have been meant as a share, so it is refused, in every function."""
+    count = f"SELECT {aggregate} FROM D"
+    told = r"^tau is 0\.05 for the COUNT of q2: only .* write 5% .* an amount of 1 or more$"
+    calls: list[Callable[..., object]] = [
+        lambda **terms: pqd.plan(COPY, **terms),
+        lambda **terms: pqd.audit(PRIVATE, COPY, epsilon=1, **terms),
+        lambda **terms: pqd.gate(PRIVATE, COPY, epsilon=1, **terms),
+        lambda **terms: pqd.compare(PRIVATE, {"a": COPY}, epsilon=1, **terms),
+    ]
+    for call in calls:
+        with pytest.raises(ParameterError, match=told):
+            call(queries=[AVERAGE, count], tau=0.05)
+    with pytest.raises(ParameterError, match=told.replace(r"0\.05", "1/20")):
+        pqd.plan(COPY, [AVERAGE, pqd.Query(count, "q2", tau="1/20")], tau="5%")
 
 
 # When it is told ---------------------------------------------------------------------------------
@@ -321,13 +342,13 @@ def test_what_is_no_key_or_does_not_repeat_is_not_told(frame: pd.DataFrame) -> N
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["audit", "private.csv", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
-         "--epsilon", "1"],
-        ["plan", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5"],
-        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
-         "--epsilon", "1"],
-        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "0.5",
-         "--epsilon", "1", "--with-references", "--reference-epsilon", "1"],
+        ["audit", "private.csv", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "1",
+         "--alpha", "0.6", "--epsilon", "1"],
+        ["plan", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "1", "--alpha", "0.6"],
+        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "1",
+         "--alpha", "0.6", "--epsilon", "1"],
+        ["compare", "private.csv", "a=copy.csv", "-q", f"{ALL} WHERE sex = 'x'", "--tau", "1",
+         "--alpha", "0.6", "--epsilon", "1", "--with-references", "--reference-epsilon", "1"],
         ["release", "private.csv", "copy.csv", "-q", f"{ALL} WHERE sex = 'x'",
          "--total-epsilon", "11"],
         ["profile", "private.csv", "copy.csv", "--total-epsilon", "11", "--alpha", "0.6",
@@ -355,7 +376,7 @@ path = "private.csv"
 [synthetic.one]
 path = "copy.csv"
 [defaults]
-tau = 0.5
+tau = "100%"
 epsilon = 11
 [[check]]
 id = "one"

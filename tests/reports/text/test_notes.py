@@ -139,7 +139,6 @@ EXAMPLES = (
     note("taken-as-unchanged", table="p.csv", ledger="pqd-ledger.sqlite"),
     note("other-size-of-shares", table="c.csv", rows=2442, private=24387, within=130),
     note("tau-wide", tolerance="150%"),
-    note("tau-narrow", tolerance="0.5"),
     note("tau-amount", tolerance="5", least=Fraction(2855)),
     note("alpha-wide", alpha=Fraction(3, 5)),
     note("epsilon-large", epsilon=Fraction(20)),
