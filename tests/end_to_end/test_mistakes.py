@@ -94,8 +94,8 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
         ("compare", "private.csv", "copy.csv", "b=copy.parquet", "--risk", "1"),
         "A",
         (
-            "--risk is of a ranking by overall quality, which has a budget of its own: add "
-            "--total-epsilon 1",
+            "--risk is of a ranking by overall quality, which has a budget",
+            "add --total-epsilon 1",
             "write it as copy=copy.csv",
         ),
     ),
