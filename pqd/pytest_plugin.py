@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pqd.deciders.exact import Number
     from pqd.reports.models.check import CheckReport, CheckResult
     from pqd.spec import Spec
@@ -117,7 +119,7 @@ class Trust:
         if query in {check.id for check in self._spec.checks}:
             if tau is not None or epsilon is not None:
                 raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
-            return _passing(self._entry(query, name), self._gate_message)
+            return _passing(self._entry(query, name), self._gate_message, self._sizes)
         if tau is None or epsilon is None:
             known = ", ".join(check.id for check in self._spec.checks[:8])
             raise TypeError(
@@ -142,7 +144,7 @@ class Trust:
         )
         table = {name: self._spec.synthetic[name]}
         alone = replace(self._spec, checks=(check,), synthetic=table, gate=None, names=None)
-        return _passing(_run(alone).checks[0], "")
+        return _passing(_run(alone).checks[0])
 
     @property
     def _gate_message(self) -> str:
@@ -152,6 +154,12 @@ class Trust:
         return (
             f"the gate of all checks: {gate_message(self.report.gate)}" if self.report.gate else ""
         )
+
+    @property
+    def _sizes(self) -> list[str]:
+        """Notes on sizes that may be why all COUNT and SUM fail."""
+        notes = self.report.notes
+        return [each.sentence for each in notes if each.code == "sizes-unlike"]
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)
@@ -176,11 +184,11 @@ def _run(spec: Spec) -> CheckReport:
     return run_check(spec, SecureNoise())
 
 
-def _passing(entry: CheckResult, gate: str) -> CheckResult:
+def _passing(entry: CheckResult, gate: str = "", sizes: Sequence[str] = ()) -> CheckResult:
     """The entry, if its gate passes; otherwise the test fails, is skipped, or gets a warning.
 
     A check that a gate does not tell fails too: nothing shows that it holds.  The message then says
-    the outcome of the ``gate``.
+    the outcome of the ``gate``.  The message of a failed query ends with notes on ``sizes``.
     """
     __tracebackhide__ = True
     from pqd.reports.text.check import failure_lines  # noqa: PLC0415 - pytest loads plugins at its start
@@ -188,7 +196,9 @@ def _passing(entry: CheckResult, gate: str) -> CheckResult:
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error", "untold"}:
         untold = f"not told, since the gate did not pass; {gate}" if entry.gate == "untold" else ""
+        grows = any(each.aggregate in {"COUNT", "SUM"} for each in entry.verdicts)
         lines = (entry.sql, *filter(None, [untold]), *failure_lines(entry))
+        lines += tuple(sizes) if grows else ()
         raise AssertionError("\n".join([text, *map(_harmless, lines)]))
     if entry.gate == "warn" and entry.status == "undecided":
         pytest.skip(text)

@@ -12,7 +12,7 @@ from pqd.accounting.charge_report import reporting_charges
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans
 from pqd.commands.cell_progress import cell_progress
-from pqd.commands.verdicts import look_notes, registered_notes, verdicts_of
+from pqd.commands.verdicts import look_notes, registered_notes, unlike_sizes, verdicts_of
 from pqd.deciders.exact import Number
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.keywords import with_keyword_advice
@@ -261,6 +261,7 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
         (
             *plan.bound.notes,
             *sure_notes(plan, accuracy),
+            *unlike_sizes(verdicts, plan.bound, criteria.private_rows, outputs, accountant),
             *look_notes(verdicts),
             *registered_notes(plan.verdicts),
         ),

@@ -36,7 +36,7 @@ from pqd.commands.gates import (
     values_of_gate,
 )
 from pqd.commands.spec_checks import BoundChecks, SelectedCheck
-from pqd.commands.verdicts import look_notes, verdicts_of
+from pqd.commands.verdicts import look_notes, unlike_sizes, verdicts_of
 from pqd.deciders import ParameterError
 from pqd.deciders.exact import Number
 from pqd.deciders.note import Note, note
@@ -245,10 +245,16 @@ def _decided(
     held = measure_held_out(plan.risks, bound.held_out, noise, progress, command="check")
     verdicts: dict[str, list[Verdict]] = {}
     shown: set[object] = set()
+    close = {each.id for each in bound.checks if each.check.expect == "close"}
+    sizes: list[Note] = []
     for name in plan.names:
         label = label_of(spec.synthetic[name])
-        for verdict in verdicts_of(plan.verdicts(name), outputs, label, noise, shown):
+        of_copy = verdicts_of(plan.verdicts(name), outputs, label, noise, shown)
+        for verdict in of_copy:
             verdicts.setdefault(verdict.block or verdict.id, []).append(verdict)
+        tables = next(each.bound for own, each in plan.plans if own == name)
+        expected = [each for each in of_copy if (each.block or each.id) in close]
+        sizes += unlike_sizes(expected, tables, spec.private_rows, outputs, accountant)
 
     def result(each: SelectedCheck) -> CheckResult:
         if each.check.risk:
@@ -270,7 +276,7 @@ def _decided(
     if held and bound.held_out:
         report = replace(report, held_out_cost=bound.held_out.cost(held.quote, bound.unit))
     every = [verdict for each in verdicts.values() for verdict in each]
-    return replace(report, notes=(*report.notes, *look_notes(every)))
+    return replace(report, notes=(*report.notes, *sizes, *look_notes(every)))
 
 
 def _gated(

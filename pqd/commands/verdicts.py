@@ -13,11 +13,15 @@ from pqd.deciders.running_sums import Exact
 from pqd.deciders.single.inverse_sensitivity import least_margin
 from pqd.deciders.single.registered import RegisteredDecider
 from pqd.planning.planned_verdict import PlannedVerdict
+from pqd.planning.query_warnings import size_notes
 from pqd.reports.models.audit import Outside, Verdict
+from pqd.reports.models.query import PER_ROW
 from pqd.reports.models.standings import Evidence
 from pqd.run.execution import Outputs
+from pqd.run.measurement import BoundTables
 
 if TYPE_CHECKING:
+    from pqd.accounting.accountant import Accountant
     from pqd.deciders import Decision, Noise
 
 _ZERO = Fraction(0)
@@ -112,6 +116,44 @@ def look_notes(verdicts: Iterable[Verdict]) -> tuple[Note, ...]:
     return tuple(
         note("looked-again", queries=tuple(names), looks=looks, alpha=alpha)
         for (looks, alpha), names in sorted(asked.items(), reverse=True)
+    )
+
+
+# One NO alone does not suggest that the copy has another size.
+_LEAST_VERDICTS = 2
+
+
+def unlike_sizes(
+    verdicts: Iterable[Verdict],
+    bound: BoundTables,
+    private_rows: int | None,
+    outputs: Outputs,
+    accountant: Accountant | None,
+) -> tuple[Note, ...]:
+    """Note that another number of private rows may be why every COUNT and SUM is a NO.
+
+    It follows from the verdicts.  It is left out if the number ``private_rows`` is stated, if a
+    warning said so before, and if the number was released and is that of the copy.
+    """
+    growing = [each for each in verdicts if each.aggregate in PER_ROW]
+    if len(growing) < _LEAST_VERDICTS or any(each.outcome != "no" for each in growing):
+        return ()
+    if private_rows is not None:
+        return ()
+    table = outputs.quote.table
+    account = accountant.ledger.account(table.fingerprint) if accountant and table else None
+    known = account.released_rows if account else None
+    is_warned = any(each.code == "other-size" for each in bound.notes)
+    if is_warned or (known and not [*size_notes(bound.tables, known)]):
+        return ()
+    engine, copy = bound.tables.copies[0]
+    return (
+        note(
+            "sizes-unlike",
+            aggregates=tuple(sorted({each.aggregate for each in growing})),
+            table=copy.label,
+            rows=None if bound.unit else engine.rows(),
+        ),
     )
 
 

@@ -252,6 +252,7 @@ def _counted(workload: BoundWorkload, epsilon: Fraction) -> Iterator[SuggestedCh
         comment = f"The copy has {rows:,} {noun}."
         if apart > _USUAL * rows:
             comment += f" Sampling and noise explain {apart:,} more or fewer."
+        comment += f" Leave the check out if the private table has another number of {noun}."
         tau = "5%" if apart <= _USUAL * rows else rounded_up(Fraction(apart))
         yield SuggestedCheck("rows", {"sql": bound.query.sql, "tau": tau}, comment)
 

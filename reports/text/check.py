@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
-from pqd.deciders.options import option
+from pqd.deciders.options import for_spec, option
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.check import status_of_attack
@@ -21,7 +22,9 @@ from pqd.reports.text.gate import (
     ALL_CHECKS,
     ALL_STEP,
     GATE_STEP,
+    GROWING_STEP,
     NAMED_STEP,
+    ROWS_STEP,
     VALUES_STEP,
     outcome_message,
 )
@@ -427,6 +430,11 @@ def advice(check: CheckResult) -> Iterator[str]:
         yield f"next: {step} (line {check.line})"
 
 
+# SQL of a query that grows with the rows, and of a COUNT of all rows.
+_GROWING = re.compile(r"\s*SELECT\s+(COUNT|SUM)\s*\((?!\s*DISTINCT\b)", re.IGNORECASE)
+_ALL_ROWS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\s+\w+\s*;?\s*", re.IGNORECASE)
+
+
 def _subject(check: CheckResult) -> str:
     distance = any(verdict.is_distance for verdict in check.verdicts)
     return "this distribution" if distance else "this query"
@@ -435,9 +443,17 @@ def _subject(check: CheckResult) -> str:
 def _next_step(check: CheckResult) -> str | None:
     if not check.verdicts:
         # A check of a gate; what to do about a condition is said where it is named.
-        own = VALUES_STEP if check.sql.startswith("VALUES(") else NAMED_STEP
-        named = ALL_STEP.format(option("--names 0.5")) if check.id == ALL_CHECKS else own
-        return GATE_STEP.format(option("--dry-run")) if check.status == "undecided" else named
+        if check.status == "undecided":
+            return GATE_STEP.format(option("--dry-run"))
+        if check.id == ALL_CHECKS:
+            return ALL_STEP.format(option("--names 0.5"))
+        if check.sql.startswith("VALUES("):
+            return VALUES_STEP
+        if not _GROWING.match(check.sql) or check.tolerance.endswith("of rows"):
+            return NAMED_STEP
+        rows = _ALL_ROWS.fullmatch(check.sql)
+        with for_spec(stated=check.line > 1):
+            return ROWS_STEP if rows else GROWING_STEP.format(option("--scale rows"))
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
         milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""

@@ -34,6 +34,9 @@ ALL_STEP = (
     "([budget] names = 0.5, or {0}): the gate itself is then replayed at no cost"
 )
 NAMED_STEP = "make the copy better there, or give this check a larger tau"
+# Of a COUNT or a SUM; and of a COUNT of all rows, which has no meaning per row.
+GROWING_STEP = f"{NAMED_STEP}; if the copy has another size, {{0}} compares per row"
+ROWS_STEP = f"{NAMED_STEP}; if the copy has another size on purpose, leave this check out"
 VALUES_STEP = (
     "make the copy better there, or take this check out: its tau is that of distances, and counts "
     "of rows may be off by a fifth and what chance and noise add"

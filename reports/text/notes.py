@@ -492,6 +492,20 @@ def other_size(table: str, rows: int, private: int, within: int, queries: Sequen
 
 
 @sentence
+def sizes_unlike(table: str, rows: int | None, aggregates: Sequence[str]) -> str:
+    """Note that every COUNT and SUM is a NO, as where the copy has another size.
+
+    ``rows`` are those of the copy; None if its rows are not persons.
+    """
+    size = "persons" if rows is None else "rows"
+    copy = table if rows is None else f"{table} ({rows:,})"
+    return (
+        f"Every {' and '.join(aggregates)} is a NO: if the private table has another number of "
+        f"{size} than {copy}, {option('--scale rows')} compares them per row."
+    )
+
+
+@sentence
 def account_unseen(table: str, ledger: str) -> str:
     """Note that a dry run does not know the account of the private table."""
     return (

@@ -1,5 +1,6 @@
 """A copy of another size: a warning before anything is spent, where the sizes are public."""
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,72 @@ def test_reports_show_the_warning(command: Command) -> None:
     assert "Warning: copy.parquet has 400 rows" in " ".join(out.split())
     for name in ("r.html", "r.json", "r.md"):
         assert "copy.parquet has 400 rows" in Path(name).read_text(encoding="utf-8")
+
+
+YOUNG = "SELECT COUNT(*) FROM D WHERE age < 40"
+
+
+@pytest.mark.parametrize("run", [audit, lambda: checked(OLD, YOUNG, SUM)])
+def test_verdicts_that_are_all_no_name_the_size_as_a_reason(run: Callable[[], Any]) -> None:
+    (sentence,) = notes(run(), "sizes-unlike")
+    assert "Every COUNT and SUM is a NO: if the private table has another number of rows" in sentence
+    assert "copy.parquet (400)" in sentence
+
+
+def checked(*texts: str, **keys: str) -> Any:
+    """Report of a spec with a check of each query."""
+    checks = "".join(
+        f'[[check]]\nid = "c{k}"\nsql = "{text}"\n{keys.get(f"c{k}", "")}\n'
+        for k, text in enumerate(texts)
+    )
+    head = '[private]\npath = "private.parquet"\n[synthetic.copy]\npath = "copy.parquet"\n'
+    more = '[defaults]\ntau = "10%"\nepsilon = 1\n[columns.age]\nbounds = [0, 120]\n'
+    ledger = '[ledger]\npath = "ledger.sqlite"\n'
+    Path("audit.toml").write_text(f"{head}{ledger}{more}{checks}", encoding="utf-8")
+    return pqd.check("audit.toml")
+
+
+def test_the_size_is_no_reason_where_it_is_known_or_where_a_verdict_says_otherwise() -> None:
+    whole = audit("whole.parquet", OLD, "SELECT COUNT(*) FROM D WHERE age > 70", tau="0.01%")
+    for report in (
+        audit("copy.parquet", OLD, MEAN),
+        audit(scale="rows"),
+        audit(private_rows=4_000),
+        audit(private_rows=400),
+        audit("copy.parquet", OLD, "SELECT COUNT(*) FROM D WHERE age > 200", tau="10% of rows"),
+        checked(OLD, YOUNG, c0='expect = "far"'),
+    ):
+        assert notes(report, "sizes-unlike") == []
+    assert all(verdict.outcome != "yes" for verdict in whole)
+    # A number of rows that this run released tells it, too, and one that is that of the copy ends
+    # the doubt.
+    assert notes(audit("copy.parquet", ROWS, OLD, decider="noisy_count"), "sizes-unlike")
+    assert notes(audit(), "other-size")
+    assert notes(audit(), "sizes-unlike") == []
+
+
+def test_a_size_of_persons_has_no_number() -> None:
+    people(4_000, 1).assign(person=np.arange(4_000)).to_parquet("private.parquet")
+    people(400, 2).assign(person=np.arange(400)).to_parquet("copy.parquet")
+    report = audit("copy.parquet", OLD, YOUNG, unit="person")
+    (sentence,) = notes(report, "sizes-unlike")
+    assert "Every COUNT is a NO: if the private table has another number of persons than" in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        (OLD, 'if the copy has another size, scale = "rows" compares per row'),
+        (ROWS, "if the copy has another size on purpose, leave this check out"),
+    ],
+)
+def test_a_gate_that_names_a_count_names_the_size(command: Command, text: str, step: str) -> None:
+    Path("audit.toml").write_text(
+        '[private]\npath = "private.parquet"\n[synthetic.copy]\npath = "copy.parquet"\n'
+        f'[budget]\ngate = 1\nnames = 4\n[[check]]\nid = "c"\nsql = "{text}"\ntau = "10%"\n',
+        encoding="utf-8",
+    )
+    code, out, _ = command("check", "audit.toml", "--verbose", "--output", "junit=r.xml")
+    assert code == 1
+    assert step in " ".join(out.split())
+    assert step in html.unescape(Path("r.xml").read_text(encoding="utf-8"))

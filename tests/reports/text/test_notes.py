@@ -134,6 +134,8 @@ EXAMPLES = (
     note("table-not-written", reason="The disk is full"),
     note("references-made", marginals="independent", epsilon=Fraction(1), first="tree"),
     note("other-size", table="c.csv", rows=2442, private=24421, within=0, queries=("q1", "q2")),
+    note("sizes-unlike", table="c.csv", rows=1500, aggregates=("COUNT", "SUM")),
+    note("sizes-unlike", table="c.csv", rows=None, aggregates=("COUNT",)),
     note("account-unseen", table="p.csv", ledger="pqd-ledger.sqlite"),
     note("dataset-asked", table="o.csv", ledger="pqd-ledger.sqlite"),
     note("taken-as-unchanged", table="p.csv", ledger="pqd-ledger.sqlite"),
