@@ -442,18 +442,7 @@ def _subject(check: CheckResult) -> str:
 
 def _next_step(check: CheckResult) -> str | None:
     if not check.verdicts:
-        # A check of a gate; what to do about a condition is said where it is named.
-        if check.status == "undecided":
-            return GATE_STEP.format(option("--dry-run"))
-        if check.id == ALL_CHECKS:
-            return ALL_STEP.format(option("--names 0.5"))
-        if check.sql.startswith("VALUES("):
-            return VALUES_STEP
-        if not _GROWING.match(check.sql) or check.tolerance.endswith("of rows"):
-            return NAMED_STEP
-        rows = _ALL_ROWS.fullmatch(check.sql)
-        with for_spec(stated=check.line > 1):
-            return ROWS_STEP if rows else GROWING_STEP.format(option("--scale rows"))
+        return _step_of_gate(check)
     if check.status == "undecided":
         remedy = "give this check a larger epsilon or tau"
         milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""
@@ -473,6 +462,21 @@ def _next_step(check: CheckResult) -> str | None:
         )
     # The message of an error already says what to do.
     return None
+
+
+def _step_of_gate(check: CheckResult) -> str:
+    """Next step for a check of a gate; what to do about a condition is said where it is named."""
+    if check.status == "undecided":
+        return GATE_STEP.format(option("--dry-run"))
+    if check.id == ALL_CHECKS:
+        return ALL_STEP.format(option("--names 0.5"))
+    if check.sql.startswith("VALUES("):
+        return VALUES_STEP
+    if not _GROWING.match(check.sql) or check.tolerance.endswith("of rows"):
+        return NAMED_STEP
+    with for_spec(stated=check.line > 1):
+        growing = GROWING_STEP.format(option("--scale rows"))
+    return ROWS_STEP if _ALL_ROWS.fullmatch(check.sql) else growing
 
 
 def _risk_step(check: CheckResult) -> str:
