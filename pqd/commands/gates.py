@@ -49,6 +49,7 @@ from pqd.reports.text.check import (
     proofless_hint,
     reliability_parts,
     single_message,
+    unjudged_message,
 )
 from pqd.reports.text.cost import rows_noun
 from pqd.reports.text.gate import (
@@ -145,6 +146,11 @@ def of_lacking(check: Check, name: str, columns: Sequence[str], *, is_told: bool
     if is_told:
         return _result(check, name, "not told", "untold", message)
     return _result(check, name, "not as expected", gate_of(check, "not as expected"), message)
+
+
+def of_unjudged(check: Check, name: str, columns: Sequence[str], schema: str) -> CheckResult:
+    """Result of a check of ``columns`` that cannot be judged, for which the ``schema`` fails."""
+    return _result(check, name, "not told", "untold", unjudged_message(columns, schema))
 
 
 def broken(check: Check, name: str, error: PqdError) -> CheckResult:

@@ -17,7 +17,8 @@ from pqd.attacks.planned_risk import (
     plan_risk,
     refuse_spark,
 )
-from pqd.commands.gates import of_columns, of_lacking
+from pqd.commands.gates import of_columns, of_lacking, of_unjudged
+from pqd.deciders import UnanswerableError
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.deciders.note import Note, note
 from pqd.engine.synthetic_tables import SyntheticTables
@@ -532,23 +533,29 @@ class BoundChecks:
         """Result of each check, from ``broken`` for a broken check, else from ``result``.
 
         A check that was decided in public by the columns has a result already.  Where a check of
-        the columns fails for what the copy lacks, the checks of these columns are not told.
+        the columns fails, the checks of what the copy lacks, and of the values of columns that
+        cannot be judged, are not told.
         """
         schemas = {
-            each.synthetic
+            each.synthetic: (each.id, {fold_case(one.columns[0]) for one in unjudged})
             for each in self.checks
-            if each.check.schema and each.check.severity == "error" and self.unjudged.get(each.id)
+            if each.check.schema
+            and each.check.severity == "error"
+            and (unjudged := self.unjudged.get(each.id))
         }
 
         def of(each: SelectedCheck) -> CheckResult:
-            if each.id in self.broken:
-                return broken(each.check, each.id, self.broken[each.id])
+            schema, failing = schemas.get(each.synthetic, ("", set[str]()))
+            if error := self.broken.get(each.id):
+                own = each.check.columns
+                if isinstance(error, UnanswerableError) and failing.issuperset(map(fold_case, own)):
+                    return of_unjudged(each.check, each.id, own, schema)
+                return broken(each.check, each.id, error)
             if each.id in self.unjudged:
                 aside = tuple(name for name, of in self._columns.items() if of.judge is False)
                 return of_columns(each.check, each.id, self.unjudged[each.id], aside)
             if lacking := self.lacking.get(each.id):
-                told = each.synthetic in schemas
-                return of_lacking(each.check, each.id, lacking, is_told=told)
+                return of_lacking(each.check, each.id, lacking, is_told=bool(schema))
             return result(each)
 
         return tuple(map(of, self.checks))

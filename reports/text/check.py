@@ -315,6 +315,11 @@ def lacking_message(columns: Sequence[str]) -> str:
     return f"the copy lacks {listed([*columns])}"
 
 
+def unjudged_message(columns: Sequence[str], schema: str) -> str:
+    """Reason why a check of ``columns`` is not told: the check ``schema`` fails for them."""
+    return f"{listed([*columns])} cannot be judged: see {schema}"
+
+
 def _reason(left_out: LeftOut) -> str:
     # A spec judges a column by a key of its own.
     return left_out.reason.partition("; judge it with")[0]

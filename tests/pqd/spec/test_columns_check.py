@@ -152,10 +152,27 @@ def test_what_the_copy_lacks_fails_once_and_its_checks_follow(tmp_path: Path) ->
     assert (mistaken.exit_code, mistaken.checks[1].status) == (2, "broken")
 
 
+VALUES = '[[check]]\nid = "values"\ncolumn = "city"\n'
+
+
+def test_values_of_a_destroyed_column_are_not_told_where_columns_fails(tmp_path: Path) -> None:
+    """A copy with random texts in a column, held to an older spec, fails and is no error."""
+    copy = people(2)
+    copy["city"] = [f"x{k}" for k in range(len(copy))]
+    report = checked(tmp_path, copy, AN_ID, f"{VALUES}[budget]\ngate = 0.25\n")
+    told = {each.id: (each.standing.badge.text, each.message) for each in report.checks}
+    assert (report.exit_code, report.cost.epsilon) == (1, Fraction(0))
+    assert told["values"] == ("not told", "city cannot be judged: see columns")
+    shown = " ".join(str(report).split())
+    assert shown.index("FAIL columns") < shown.index("not told values")
+    # By itself, or where nothing else fails for it, the check says what is wrong.
+    alone = run_check(read_spec(tmp_path / "audit.toml"), Absent(), only="values")
+    assert (alone.exit_code, alone.checks[0].status) == (2, "broken")
+
+
 def test_a_gate_of_a_copy_that_lacks_a_column_is_not_run(tmp_path: Path) -> None:
     gated = (OF_CITY + QUERIES).replace("epsilon = 1\n", "") + "[budget]\ngate = 0.25\n"
-    values = '[[check]]\nid = "values"\ncolumn = "city"\n'
-    report = checked(tmp_path, people(2).drop(columns="city"), AN_ID, f"{gated}{values}")
+    report = checked(tmp_path, people(2).drop(columns="city"), AN_ID, f"{gated}{VALUES}")
     told = {each.id: each.message for each in report.checks}
     assert (report.exit_code, report.cost.epsilon) == (1, Fraction(0))
     assert told["values"] == told["city"] == "the copy lacks city"

@@ -79,7 +79,7 @@ def test_every_bound_is_there_and_too_few_rows_are_told(tmp_path: Path) -> None:
     spec = read_spec(tmp_path / "audit.toml", {})
     assert [check.id for check in spec.checks] == ["columns", "rows"]
     assert "The copy has 3 rows. Sampling and noise explain " in text
-    assert "Leave the check out if the private table has another number of" in text
+    assert "Leave the check out if" in text
     assert "Left out, since an honest copy of this size would not surely pass" in text
     assert {name: facts["bounds"] for name, facts in spec.columns.items()} == {
         "age": "copy",
