@@ -101,7 +101,8 @@ def page_of(path: Path, pages: Path) -> str:
         elif target.is_relative_to(DOCS / "pictures"):
             address = f"pictures/{target.name}"
         else:
-            place = pages / "files" / target.relative_to(ROOT)
+            # The builder leaves out what begins with a dot.
+            place = pages / "files" / str(target.relative_to(ROOT)).lstrip(".")
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(target, place)
             address = str(place.relative_to(pages))

@@ -27,16 +27,16 @@ class RiskOptions:
         str | None,
         typer.Option(
             metavar="N",
-            help="Number of private rows that --dry-run takes for granted, where it may be "
-            "published; else as many as the copy has.",
+            help="Number of private rows (with --unit of persons) that --dry-run takes for "
+            "granted, where it may be published; else as many as the copy has.",
         ),
     ] = None
     held_out_rows: Annotated[
         str | None,
         typer.Option(
             metavar="N",
-            help="Number of held-out rows that --dry-run takes for granted; else as many as the "
-            "copy has.",
+            help="Number of held-out rows (with --unit of persons) that --dry-run takes for "
+            "granted; else as many as the copy has.",
         ),
     ] = None
     held_out_dataset: options.HeldOutDataset = None

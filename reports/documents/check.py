@@ -406,11 +406,9 @@ def _closing(report: CheckReport) -> Closing:
 
 
 def _budget(report: CheckReport) -> Iterator[str]:
-    yield budget_sentence(report.cost, report.private)
-    if report.held_out_cost:
-        # What else it says is said of the private table.
-        first, _, _ = budget_sentence(report.held_out_cost, report.held_out).partition(". ")
-        yield f"{first}." if first else ""
+    other = report.held_out_cost
+    held_out = [(other, report.held_out)] if other else []
+    yield budget_sentence(report.cost, report.private, *held_out)
     if report.dry and report.cost.epsilon:
         yield year_sentence(report.cost.epsilon)
 

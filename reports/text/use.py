@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pqd.deciders.names import names_and_more
 from pqd.reports.models.standings import Standing
+from pqd.reports.text.cost import rows_noun
 from pqd.reports.text.distances import INDEPENDENT, tolerance_text, ways_text
 from pqd.reports.text.numbers import counted, listed, number_text
 from pqd.reports.text.risk import WITHHOLD, given_away_sentence
@@ -62,10 +63,11 @@ def _by_chance(report: ProfileReport) -> Iterator[str]:
     crowded = [each for each in found if each.is_out_of_reach]
     others = [each for each in found if not each.is_out_of_reach]
     if crowded:
-        tau, rows = tolerance_text(crowded[0].tau), number_text(report.copy_rows)
+        tau = tolerance_text(crowded[0].tau)
+        rows = f"{number_text(report.copy_rows)} {rows_noun(report.cost)}"
         verb = "has" if len(crowded) == 1 else "have"
         yield (
-            f"{_counted(crowded)} {verb} too many values for {rows} rows: {INDEPENDENT} would be "
+            f"{_counted(crowded)} {verb} too many values for {rows}: {INDEPENDENT} would be "
             f"beyond {tau} on average, too."
         )
         unsure = sum(each.chance is not Standing.AT_CHANCE for each in crowded)

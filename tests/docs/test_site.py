@@ -23,6 +23,9 @@ FETCHED = re.compile(
     r"|url\(\s*[\"']?(https?:)?//|@import"
 )
 
+# Address of a link to a file of the site, without its anchor.
+LINKED = re.compile(r'<a [^>]*\bhref="?([^"#?>\s:]+)(?=["#?>\s])')
+
 
 def named(part: object) -> set[str]:
     """Pages that a part of the navigation names."""
@@ -83,6 +86,7 @@ def test_the_site_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert {path.stem for path in (site / "gallery").glob("*.html")} == set(module.GALLERY)
     questions_are_found(site)
     nothing_is_fetched_from_another_host(site)
+    links_lead_to_files(site)
     commands_and_reference_are_complete(site)
 
 
@@ -98,6 +102,15 @@ def nothing_is_fetched_from_another_host(site: Path) -> None:
     pages = [path for path in site.rglob("*") if path.suffix in {".html", ".css"}]
     assert len(pages) > 30
     assert not [path.name for path in pages if FETCHED.search(path.read_text(encoding="utf-8"))]
+
+
+def links_lead_to_files(site: Path) -> None:
+    """Also to files that the documents link to, whose names may begin with a dot."""
+    for page in site.glob("*.html"):
+        # The builder gives this page the addresses of a server.
+        if page.name != "404.html":
+            links = LINKED.findall(page.read_text(encoding="utf-8"))
+            assert not [link for link in links if not (site / link).exists()], page.name
 
 
 def commands_and_reference_are_complete(site: Path) -> None:

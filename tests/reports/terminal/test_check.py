@@ -16,6 +16,7 @@ from pqd.deciders.errors import ParameterError
 from pqd.reports.escape import caret_lines
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.check import CheckReport, CheckResult
+from pqd.reports.models.report import document_of
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.check import message_text, result
 from pqd.reports.writers.terminal import TerminalReport, terminal_text
@@ -290,6 +291,16 @@ def test_simulation_is_stamped() -> None:
     assert full.count("SIMULATED") == 1 + sum(len(check.verdicts) for check in ALL)
     assert SIMULATED.to_dict()["simulated"] is True
     assert "SIMULATED" not in str(BASED)
+
+
+def test_a_held_out_table_has_its_own_sentence_of_what_was_spent() -> None:
+    stated = replace(COST, unit="id", max_rows=1, ledger="l", limit=Fraction(10))
+    report = replace(report_of(PASS, cost=stated), held_out="others.csv", held_out_cost=stated)
+    closing = document_of(report).closing
+    assert closing
+    budget = str(closing.budget)
+    assert budget.endswith(" spent on others.csv so far.")
+    assert ".." not in budget
 
 
 def test_json_has_every_field_and_plain_numbers() -> None:

@@ -170,6 +170,8 @@ def test_the_headline_names_faults_and_counts_apart_what_chance_explains() -> No
     use = " ".join(use_sentences(report))
     assert "Do not use it for a with b. 3 pairs have too many values for 48,842 rows: " in use
     assert "would be beyond 5 % on average, too." in use
+    of_persons = replace(report, cost=replace(COST, unit="id", max_rows=1))
+    assert "too many values for 48,842 persons: " in " ".join(use_sentences(of_persons))
     assert "Whether 1 of them is farther off than that is undecided." in use
     assert "1 pair is beyond 5 %, but not shown to be beyond chance." in use
     # Without a fault nothing is named; what is next costs nothing, and no zoom is proposed.
