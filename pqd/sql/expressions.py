@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from pqd.deciders.names import nearest_names, pasted
 from pqd.deciders.options import option
-from pqd.errors import QueryError
+from pqd.errors import QueryError, for_all
+from pqd.sql.hints import instead_of
 from pqd.sql.schema import Kind, Schema, fold_case, header_hint
 
 SQL_LIMIT = 100_000
@@ -34,6 +35,7 @@ ADMITTED = (
 )
 
 
+_TRUTH = ("TRUE", "FALSE")
 _CALENDAR = {"YEAR": exp.Year, "MONTH": exp.Month, "DAY": exp.Day}
 
 
@@ -75,6 +77,8 @@ class ExpressionChecker:
             advice = ""
             if kind is Kind.TEXT and own_kind is Kind.NUMBER and isinstance(node, exp.Column):
                 advice = f"; {_as_text(node.name)}"
+            if kind is Kind.BOOLEAN:
+                advice = "; write a whole condition, such as age > 20"
             self._refuse(
                 node,
                 f"{_name(node)} is {_article(own_kind)}; {name} needs {_article(kind)}{advice}",
@@ -88,7 +92,8 @@ class ExpressionChecker:
         """Rewritten expression and its kind; the kind of NULL is None."""
         rule = _RULES.get(type(node))
         if rule is None:
-            self._refuse(node, f"{_name(node)} is not admitted here; admitted are {ADMITTED}")
+            written = instead_of(node) or f"admitted are {ADMITTED}"
+            self._refuse(node, f"{_name(node)} is not admitted here; {written}")
         extra = [k for k, value in node.args.items() if value and k not in rule.arguments]
         if extra:
             what = "a subquery" if "query" in extra else f"this form ({', '.join(extra)})"
@@ -103,11 +108,12 @@ class ExpressionChecker:
             self._refuse(node, f'there is no table "{node.text("table")}" in this query')
         name = self._names.get(fold_case(node.name))
         if name is None:
-            self._refuse(node, self._unknown(node.name, quoted=bool(node.this.args.get("quoted"))))
+            self._refuse(node, self._unknown(node))
         self.columns.add(name)
         return exp.column(exp.to_identifier(name, quoted=True)), self._schema[name]
 
-    def _unknown(self, name: str, *, quoted: bool) -> str:
+    def _unknown(self, node: exp.Expr) -> str:
+        name = node.name
         if (straight := name.strip(_CURLY)) != name:
             return f"{name} has typographic quotes; a text takes straight ones: '{straight}'"
         lowered = name.lower()
@@ -122,10 +128,15 @@ class ExpressionChecker:
         some = "begin with" if len(self._schema) > len(names) else "are"
         nearest = "the nearest is" if len(names) == 1 else "the nearest are"
         lead = nearest if near else f"the columns {some}"
-        text = f'there is no column "{name}"; {lead} ' + ", ".join(f'"{x}"' for x in names)
+        columns = f"{lead} " + ", ".join(f'"{x}"' for x in names)
+        missing = f'there is no column "{name}"; '
         if hint := header_hint(self._schema):
-            return text + hint
-        return text if near and not quoted else f"{text}; a value takes single quotes: '{name}'"
+            return f"{missing}{columns}{hint}"
+        value = f"a value takes single quotes: '{name}'"
+        if isinstance(node.parent, exp.Predicate) and node.arg_key != "this":
+            return f"{missing}{value}; {columns}"
+        quoted = node.this.args.get("quoted")
+        return missing + (columns if near and not quoted else f"{columns}; {value}")
 
     def literal(self, node: exp.Expr) -> Checked:
         """A text, or a finite number read as DOUBLE."""
@@ -157,7 +168,7 @@ class ExpressionChecker:
         """AND, OR, NOT over booleans; a loop, not a recursion, checks a chain of thousands."""
         operands = [node.this] if isinstance(node, exp.Not) else node.flatten(unnest=False)
         word = node.key.upper()
-        first, *rest = (self._as(Kind.BOOLEAN, operand, word) for operand in operands)
+        first, *rest = for_all(lambda operand: self._as(Kind.BOOLEAN, operand, word), operands)
         if isinstance(node, exp.Not):
             return exp.Not(this=first), Kind.BOOLEAN
         chain = reduce(lambda left, right: type(node)(this=left, expression=right), rest, first)
@@ -259,7 +270,7 @@ class ExpressionChecker:
             isinstance(right, exp.Boolean) and kind in {Kind.BOOLEAN, None}
         ):
             return exp.Is(this=left, expression=right.copy()), Kind.BOOLEAN
-        return self._refuse(node, "IS takes NULL, or TRUE or FALSE after a boolean")
+        return self._refuse(node, "IS takes NULL, or TRUE or FALSE after a boolean; else write =")
 
     def arithmetic(self, node: exp.Expr) -> Checked:
         """Arithmetic over numbers; a DOUBLE overflows to infinity, so no row raises an error."""
@@ -358,13 +369,16 @@ def _article(kind: Kind | None) -> str:
 
 def _advice_on_kinds(parts: list[exp.Expr], kinds: list[Kind | None]) -> str:
     """How to write a value so that its kind is that of the column; empty if unknown."""
-    texts = [part.this for part in parts if isinstance(part, exp.Literal) and part.is_string]
+    literals = [part for part in parts if isinstance(part, exp.Literal)]
     for part, kind in zip(parts, kinds, strict=True):
-        if not texts or not isinstance(part, exp.Column):
+        if kind is Kind.BOOLEAN and isinstance(part, exp.Predicate):
+            return "; join two comparisons by AND, such as 20 < age AND age < 40"
+        if not literals or not isinstance(part, exp.Column):
             continue
-        if kind is Kind.BOOLEAN and texts[0].lower() in {"true", "false"}:
-            return f"; write {_name(part)} = {texts[0].upper()}"
-        if kind is Kind.NUMBER:
+        if kind is Kind.BOOLEAN:
+            said = literals[0].this.upper()
+            return f"; write {_name(part)} = {said if said in _TRUTH else 'TRUE or = FALSE'}"
+        if kind is Kind.NUMBER and any(each.is_string for each in literals):
             return f"; a number takes no quotes, or {_as_text(part.name)}"
     if Kind.TIME in kinds and Kind.NUMBER in kinds:
         return "; a day or time takes single quotes, such as '1980-12-24'"

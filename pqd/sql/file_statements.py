@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
-from pqd.sql.select import unclosed_quote
+from pqd.sql.hints import unclosed_quote
 from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,20 +12,23 @@ from typing import NoReturn
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import probability
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, place
+from pqd.sql.hints import (
+    AGGREGATES,
+    CLAUSES,
+    found_hint,
+    malformed,
+    other_aggregate,
+    unclosed_quote,
+)
 from pqd.sql.predicate import Atom, Predicate, combined, normal_form
 from pqd.sql.schema import Schema, fold_case
 
-AGGREGATES = (
-    "COUNT(*), COUNT(column), COUNT(DISTINCT column), SUM(expression), AVG(expression), "
-    "MEDIAN(expression) and QUANTILE(expression, p)"
-)
 _FORM = f"write SELECT one of {AGGREGATES} FROM a table [WHERE predicate] [GROUP BY columns]"
 # MAX and MIN, whose answer is one person's value, and the p of the nearest quantile.
 _EXTREMES = {exp.Max: "0.99", exp.Min: "0.01"}
@@ -38,12 +39,6 @@ _KNOWN = {
     exp.Median: "MEDIAN",
     exp.Quantile: "QUANTILE",
 }
-# Words of SQL that a query may have; any other word of SQL there is probably a column.
-_ADMITTED = (
-    "SELECT FROM WHERE GROUP BY AND OR NOT IN BETWEEN LIKE ILIKE IS NULL TRUE FALSE CASE WHEN THEN "
-    "ELSE END AS DISTINCT COUNT SUM AVG MEDIAN QUANTILE"
-)
-_WORDS = _ADMITTED.split()
 TOO_DEEP = "the query is nested too deeply; write it with fewer parentheses"
 
 
@@ -56,12 +51,6 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.disabled = before
-
-
-# Comments, texts and names in quotes, and a quote that nothing closes.
-_QUOTED = re.compile(
-    r"--[^\n]*|/\*.*?\*/|(?P<literal>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")|(?P<open>['\"])", re.DOTALL
-)
 
 
 @dataclass(frozen=True)
@@ -175,6 +164,10 @@ def _parsed(sql: str) -> exp.Select:
         # Comments are no part of the query.
         part.comments = None
     if not isinstance(node, exp.Select):
+        if isinstance(node, (exp.Predicate, exp.Connector)):
+            refuse(f"a query is more than a condition: SELECT COUNT(*) FROM D WHERE {sql}", sql)
+        if hint := found_hint(sql):
+            refuse(hint.message, sql, node)
         refuse(f"{type(node).__name__.upper()} is not a SELECT; {_FORM}", sql, node)
     _check_clauses(sql, node)
     return node
@@ -195,7 +188,9 @@ def statements(sql: str) -> list[exp.Expr]:
     """
     try:
         with quiet():
-            nodes = [node for node in sqlglot.parse(sql, read="duckdb") if node]
+            parsed = filter(None, sqlglot.parse(sql, read="duckdb"))
+            # A comment after the last semicolon is a node of its own.
+            nodes = [node for node in parsed if not isinstance(node, exp.Semicolon)]
             # Some odd texts give broken trees, and an error only when the tree is printed.
             for node in nodes:
                 node.sql(dialect="duckdb")
@@ -210,44 +205,16 @@ def statements(sql: str) -> list[exp.Expr]:
     return nodes
 
 
-def unclosed_quote(text: str) -> int | None:
-    """Place of the first quote that is not closed on its line; None if all are closed."""
-    for found in _QUOTED.finditer(text):
-        if found["open"] is not None or (found["literal"] and "\n" in found["literal"]):
-            return found.start()
-    return None
-
-
 def _malformed(sql: str, error: ParseError) -> QueryError:
+    if hint := found_hint(sql):
+        return QueryError(f"malformed SQL: {hint.message}", sql, hint.start, hint.stop)
     first = error.errors[0] if error.errors else {}
     highlight, before = first.get("highlight") or "", first.get("start_context") or ""
     start = len(before) if before and sql.startswith(before) else sql.find(highlight)
-    message = f"malformed SQL: {_reason(sql, start, highlight, str(first.get('description')))}"
+    reason = malformed(sql, start, highlight, str(first.get("description")))
     if start < 0 or not highlight:
-        return QueryError(message, sql)
-    return QueryError(message, sql, start, start + len(highlight))
-
-
-def _reason(sql: str, start: int, highlight: str, description: str) -> str:
-    """What is wrong at ``highlight``, where sqlglot gives ``description``, and how to write it."""
-    word = highlight.upper()
-    if word in DuckDB.Tokenizer.KEYWORDS and word.isalpha() and word not in _WORDS:
-        quoted = f'"{highlight}"'
-        return f"{highlight} is a word of SQL; a column of this name takes double quotes: {quoted}"
-    before = re.findall(r"\w+", sql[: max(start, 0)])
-    for written in (highlight, *before[-1:]):
-        near = difflib.get_close_matches(written.upper(), _WORDS, n=1, cutoff=0.7)
-        if near and written.upper() != near[0]:
-            return f"{near[0]} is expected where {written} stands; write {near[0]}"
-    if "Expecting )" in description:
-        return "a parenthesis is not closed before this place; write the missing )"
-    said = (
-        "this does not belong here" if "Unexpected" in description else "something is missing here"
-    )
-    return (
-        f"{said}; a column whose name is more than letters, digits and _, or a word of SQL, takes "
-        'double quotes, such as "hours per week"'
-    )
+        return QueryError(f"malformed SQL: {reason}", sql)
+    return QueryError(f"malformed SQL: {reason}", sql, start, start + len(highlight))
 
 
 def _check_clauses(sql: str, select: exp.Select) -> None:
@@ -259,10 +226,12 @@ def _check_clauses(sql: str, select: exp.Select) -> None:
             clause = name.strip("_").upper().replace("JOINS", "JOIN")
             clause = f"{clause} BY" if clause in {"GROUP", "ORDER"} else clause
             node = value[0] if isinstance(value, list) else value
-            refuse(f"{clause} is not understood; {_FORM}", sql, node)
+            refuse(f"{clause} is not understood; {CLAUSES.get(clause, _FORM)}", sql, node)
     table = select.args["from_"].this if select.args.get("from_") else None
     if table is None:
-        refuse("there is no FROM; " + _FORM, sql)
+        whole = select.copy()
+        whole.set("expressions", [node.unalias() for node in whole.expressions])
+        refuse(f"there is no FROM D; write {whole.from_('D').sql(dialect='duckdb')}", sql)
     extra = [k for k, v in table.args.items() if v and k not in {"this", "alias"}]
     named = isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier)
     start = place(table)[0]
@@ -284,15 +253,24 @@ def _grouping(sql: str, select: exp.Select) -> tuple[str, ...]:
         refuse("GROUP BY names a column twice", sql, group)
     beside = [node.unalias() for node in select.expressions if not _aggregates(node)]
     strange = next((x for x in beside if fold_case(x.name) not in lowered), None)
-    if len(select.expressions) - len(beside) != 1 or strange is not None:
-        count = len(select.expressions)
-        refuse(
-            f"one aggregate a query, {count} expression{'s' * (count != 1)} found; beside it only "
-            "columns of GROUP BY may stand",
-            sql,
-            strange or select,
-        )
+    if strange is not None:
+        name = strange.sql(dialect="duckdb")
+        message = f"{name} stands beside the aggregate; add GROUP BY {name}, or leave it out"
+        refuse(message, sql, strange)
+    if len(select.expressions) - len(beside) > 1:
+        refuse(f"one aggregate a query; write {_apart(select)}", sql, select)
     return names
+
+
+def _apart(select: exp.Select) -> str:
+    """Queries, one for each of the first two aggregates of a statement."""
+    queries = []
+    for aggregate in list(filter(_aggregates, select.expressions))[:2]:
+        query = select.copy()
+        columns = [node.copy() for node in select.expressions if not _aggregates(node)]
+        query.set("expressions", [*columns, aggregate.copy()])
+        queries.append(query.sql(dialect="duckdb"))
+    return "; and ".join(queries)
 
 
 def _aggregates(node: exp.Expr) -> bool:
@@ -323,7 +301,17 @@ def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Frac
                 sql,
                 node,
             )
-        refuse(f"{shown} is not understood; use {AGGREGATES}", sql, node)
+        refuse(
+            f"{shown} is not understood; {other_aggregate(node) or f'use {AGGREGATES}'}", sql, node
+        )
+    if name == "COUNT" and isinstance(operand, (exp.Predicate, exp.Connector, exp.Not)):
+        shown = operand.sql(dialect="duckdb")
+        refuse(
+            f"COUNT({shown}) counts the rows where this is false too; write COUNT(*) and WHERE "
+            f"{shown}",
+            sql,
+            node,
+        )
     return name, operand, _quantile(sql, node) if name == "QUANTILE" else None
 
 

@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[str, str, str | None]] = {
     "GROUP BY place": ("SELECT COUNT(*) FROM D GROUP BY 1", "GROUP", "1"),
     "GROUP BY expression": ("SELECT COUNT(*) FROM D GROUP BY age + 1", "GROUP", "age + 1"),
     "GROUP BY twice": ("SELECT COUNT(*) FROM D GROUP BY sex, SEX", "twice", "sex, SEX"),
-    "ungrouped column": ("SELECT age, COUNT(*) FROM D GROUP BY sex", "beside it", "age"),
+    "ungrouped column": ("SELECT age, COUNT(*) FROM D GROUP BY sex", "add GROUP BY age", "age"),
     "HAVING": ("SELECT COUNT(*) FROM D HAVING COUNT(*) > 1", "HAVING", "HAVING COUNT(*) > 1"),
     "ORDER BY": ("SELECT COUNT(*) FROM D ORDER BY age", "ORDER", "ORDER BY age"),
     "LIMIT": ("SELECT COUNT(*) FROM D LIMIT 7", "LIMIT", "LIMIT 7"),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pqd.errors import QueryError
+from pqd.sql.hints import unclosed_quote
 from pqd.sql.query import Query
-from pqd.sql.select import unclosed_quote
 from pqd.sql.workload_files import read_queries
 
 
