@@ -130,6 +130,15 @@ class CopyRelations:
         size = fmean([spread.size for each, spread in spreads if each.ways == 1] or [1.0])
         return max(0.0, pairs - math.sqrt(size) * scale * fmean(columns))
 
+    def least_by_chance(self, chance: CopyChance, there: float, level: float) -> float:
+        """Share that an independent real sample keeps with probability ``1 - level/2``.
+
+        ``there`` is ``T0 - M``, a share of the rows.
+        """
+        excess = excess_by_chance(self._bound, self.pairs, chance)[0].mean(axis=0)
+        spread = NormalDist().inv_cdf(1 - level / 2) * float(excess.std())
+        return max(0.0, 1 - (self.lost_by_chance(chance) + spread) / there)
+
     @property
     def _counts(self) -> Iterator[NDArray[np.int64]]:
         """Copy's rows in the cells of each pair, arrays (cells, cells)."""
@@ -165,6 +174,23 @@ class CopyRelations:
 def relations_of(pairs: Sequence[BoundMarginal]) -> Relations:
     """Scores of some pairs of a copy."""
     return Relations(tuple(each.weights.reshape(each.marginal.shape) for each in pairs))
+
+
+def excess_by_chance(
+    bound: BoundProfile, pairs: Sequence[BoundMarginal], chance: CopyChance
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Excess of each pair over its columns, and the distance of these: (pairs, samples).
+
+    The larger distance of the two columns counts.  The samples are independent.
+    """
+    places = {each.columns: place for place, each in enumerate(bound.marginals)}
+    distances = (chance.independent.means + chance.independent.deviations).T
+    own = np.array([distances[places[each.columns]] for each in pairs])
+    first, second = (
+        np.array([distances[places[each.columns[place],]] for each in pairs]) for place in (0, 1)
+    )
+    columns = np.maximum(first, second)
+    return own - columns, columns
 
 
 def nearly_independent(relations: CopyRelations) -> Independence | None:
@@ -244,7 +270,7 @@ def relations_facts(
     lost, mark = copy.lost_by_chance(chance), copy.mark(n, level)
     there = 0.0 if independence.is_near else independence.mean
     relations = estimate = None
-    outcome = p_value = None
+    outcome = p_value = least = None
     if estimates:
         found = [min(rows / n, 1.0) for rows in estimates.relations]
         relations = Figure(*found)
@@ -254,6 +280,7 @@ def relations_facts(
             estimate = Figure(*(max(0.0, end) for end in estimates.kept))
             outcome, alone = estimates.verdict(bar)
             p_value = min(1.0, number * alone)
+            least = copy.least_by_chance(chance, relations.low, level)
     reference = min(max(1 - lost / there, 0.0), 1.0) if there > mark else None
     return RelationsFacts(
         pairs=len(copy.pairs),
@@ -266,6 +293,7 @@ def relations_facts(
         independence=independence,
         relations=relations,
         estimate=estimate,
+        least=least,
         outcome=None if outcome is None else "yes" if outcome else "no",
         p_value=p_value,
         conclusive=p_value is not None and p_value <= alpha,

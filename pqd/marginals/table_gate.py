@@ -23,7 +23,7 @@ from pqd.marginals.bound_distances import mean_distance
 from pqd.marginals.bound_profile import BoundMarginal, BoundProfile
 from pqd.marginals.chance import CopyChance
 from pqd.marginals.measurements import CellsMeasurement, ClaimMeasurement, RowMaps
-from pqd.marginals.relations import relations_of
+from pqd.marginals.relations import excess_by_chance, relations_of
 from pqd.marginals.table_claims import (
     NamedClaim,
     NotJudged,
@@ -271,20 +271,8 @@ class TableGate:
 
     @cached_property
     def _pairs_by_chance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Excess of each pair over its columns, and the distance of these: (pairs, samples).
-
-        The larger distance of the two columns counts.  The samples are independent.
-        """
-        chance, marginals = self._chance.independent, self.bound.marginals
-        places = {each.columns: place for place, each in enumerate(marginals)}
-        distances = (chance.means + chance.deviations).T
-        own = np.array([distances[places[each.columns]] for each in self._pairs])
-        first, second = (
-            np.array([distances[places[each.columns[place],]] for each in self._pairs])
-            for place in (0, 1)
-        )
-        columns = np.maximum(first, second)
-        return own - columns, columns
+        """Excess of each pair over its columns, and the distance of these: (pairs, samples)."""
+        return excess_by_chance(self.bound, self._pairs, self._chance)
 
     @cached_property
     def _alarm(self) -> tuple[RowMaps, Claim] | None:

@@ -339,11 +339,13 @@ def _relations_cell(copy: RankedCopy) -> Cell:
 
 
 def _relations_sentences(report: RankingReport) -> Iterator[tuple[str, RelationsFacts]]:
-    """Sentence on the relations of each copy, with the facts."""
+    """Sentence on the relations of each copy, with the facts; what would do stands there once."""
     epsilon = float(sum(part.epsilon for part in report.budget if part.part != "attacks"))
+    remark = ""
     for copy in report.copies:
         if copy.relations and (text := relations_sentence(copy.relations, ranked_for=epsilon)):
-            parts = (text, relations_remark(copy.relations, copy.columns))
+            said, remark = remark, remark or relations_remark(copy.relations, copy.columns)
+            parts = (text, "" if said else remark)
             yield f"{copy.candidate}: {' '.join(filter(None, parts))}", copy.relations
 
 

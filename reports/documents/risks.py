@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 # Least distance of two marks of an axis, and what a plot leaves free at its ends, as shares of it.
 _APART, _FREE = 0.1, 0.06
-_GOOD = (
-    "One that is not too near, whose relations are not lost, and on which no attack gains more "
-    "than the tolerance."
+_BAD = (
+    "One that is too near, whose relations are lost or columns nearly independent, or on which an "
+    "attack gains more than the tolerance."
 )
 
 
@@ -70,15 +70,21 @@ def risks_advice(report: RankingReport) -> str:
         none = f"{none} shown to give private rows away, judged all at once"
         gain = f"; attacks on {listed(report.beyond)} gain more than the tolerance, each by itself"
         return f"{none}{gain if report.beyond else ''}.{_unknown(report, [*report.risks])}"
-    unsafe = {*leaking, *report.beyond}
-    rest = [c.candidate for c in report.copies if _is_good(c) and c.candidate not in unsafe]
-    shown, verb = "not shown to give private rows away", "give" if len(leaking) > 1 else "gives"
-    best = f"Of the good copies that are {shown}, {rest[0] if rest else ''} has the highest quality"
-    if len(rest) == 1:
-        best = f"{rest[0]} is the only good copy that is {shown}"
-    elif not rest:
-        best = f"No copy is good and {shown}"
-    return f"{best}; {listed(leaking)} {verb} them away.{_unknown(report, rest[:1])}"
+    bad = {*leaking, *report.beyond, *(c.candidate for c in report.copies if _is_bad(c))}
+    rest = [copy for copy in report.copies if copy.candidate not in bad]
+    names = [copy.candidate for copy in rest[:1]]
+    verb = "give" if len(leaking) > 1 else "gives"
+    if not rest:
+        best = "Each copy is shown to be bad or to give private rows away"
+    elif len(rest) == 1:
+        best = f"{names[0]} is the only copy that is shown neither to be bad nor to give "
+        best += "private rows away"
+    else:
+        best = "Of the copies that are shown neither to be bad nor to give private rows away, "
+        best += f"{names[0]} has the highest quality"
+    if rest and rest[0].relations and rest[0].relations.is_undecided:
+        best += ", but whether its relations are kept is undecided"
+    return f"{best}; {listed(leaking)} {verb} them away.{_unknown(report, names)}"
 
 
 def _unknown(report: RankingReport, names: Sequence[str]) -> str:
@@ -112,12 +118,12 @@ def risks_terms(report: RankingReport) -> dict[str, str]:
     if terms.pop("Leak", ""):
         terms["Leaks"] = f"Attacks that surely gain from the private rows: {_at_once(report)}."
     if report.leaking:
-        terms["Good copy"] = _GOOD
+        terms["Bad copy"] = _BAD
     return terms
 
 
-def _is_good(copy: RankedCopy) -> bool:
-    return not copy.is_too_near and not (copy.relations and copy.relations.may_be_lost)
+def _is_bad(copy: RankedCopy) -> bool:
+    return copy.is_too_near or (copy.relations is not None and copy.relations.may_be_lost)
 
 
 def _compared(report: RankingReport) -> bool:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from pqd.reports.models.figure import Estimated, Figure
+from pqd.reports.models.profile import chance_of
 from pqd.reports.models.standings import DISTANCES, Outcome, Standing, standing_of
 
 
@@ -42,9 +43,10 @@ class RelationsFacts(Estimated):
     ``relations`` is ``T0 - M`` as a share of the private rows: what there is to keep.  Up to
     ``mark`` it is at chance, up to ``negligible`` it is too little to judge.  ``reference`` is the
     share that an independent real sample of the copy's size would keep, None if it is not known.
+    Such a sample keeps more than ``least`` with probability 1 - alpha/2.
     ``half_width`` is about half the width of the interval at the ``bar``.  ``estimate``,
-    ``relations``, ``outcome``, ``p_value`` and ``conclusive`` depend on the private table; in a
-    plan they are None or False.  There is an ``estimate`` only if there are relations.
+    ``relations``, ``least``, ``outcome``, ``p_value`` and ``conclusive`` depend on the private
+    table; in a plan they are None or False.  There is an ``estimate`` only if there are relations.
     """
 
     pairs: int
@@ -57,6 +59,7 @@ class RelationsFacts(Estimated):
     independence: Independence
     relations: Figure | None = None
     estimate: Figure | None = None
+    least: float | None = None
     outcome: Outcome | None = None
     p_value: float | None = None
     conclusive: bool = False
@@ -80,9 +83,32 @@ class RelationsFacts(Estimated):
         return estimate is not None and estimate.high - estimate.low <= WIDEST
 
     @property
+    def chance(self) -> Standing | None:
+        """Standing beside an independent real sample: at chance or beyond it; None if unknown."""
+        if self.estimate is None or self.least is None:
+            return None
+        return chance_of(1 - self.estimate.high, 1 - self.estimate.low, 1 - self.least)
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether an independent real sample would not keep more than the bar itself.
+
+        A copy with nearly independent columns tells nothing of such a sample.
+        """
+        short = self.reference is not None and self.reference <= self.bar
+        return short and not self.independence.is_near
+
+    @property
     def is_lost(self) -> bool:
-        """Whether it is established that no more than the bar is kept."""
-        return self.standing is Standing.BEYOND
+        """Whether it is established that no more than the bar is kept, and not by chance."""
+        if self.standing is not Standing.BEYOND:
+            return False
+        return not self.is_out_of_reach or self.chance is Standing.BEYOND_CHANCE
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether no more than the bar is kept, but chance may be the reason."""
+        return self.standing is Standing.BEYOND and not self.is_lost
 
     @property
     def may_be_lost(self) -> bool:
@@ -115,4 +141,5 @@ class RelationsFacts(Estimated):
     def computed(self) -> dict[str, Any]:
         """Values that JSON holds in addition to the fields."""
         standing = None if self.standing is None else self.standing.value
-        return {"standing": standing, "presence": self.presence}
+        chance = None if self.chance is None else self.chance.value
+        return {"standing": standing, "presence": self.presence, "chance": chance}

@@ -45,6 +45,8 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
     figure = figure_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"Relations are NOT kept: {figure}, no more than {bar} ({odds}); {_beside(facts)}."
+    if facts.is_unjudged:
+        return f"Whether relations are kept cannot be judged: {figure}; {_beside(facts)}."
     verdict = f"more than {bar}" if facts.is_kept else f"undecided whether more than {bar}"
     if facts.is_known:
         return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
@@ -74,6 +76,8 @@ def kept_text(facts: RelationsFacts) -> str:
     value = estimate_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"NOT kept, {value}"
+    if facts.is_unjudged:
+        return f"not judged, {value}"
     if not facts.is_known:
         return f"more than {bar_text(facts.bar)}" if facts.is_kept else "not known"
     return value if facts.is_kept else f"undecided, {value}"
@@ -113,7 +117,7 @@ def _without_figure(facts: RelationsFacts) -> Iterator[str]:
 
 def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -> str:
     """Remark that an independent real sample would not reach the bar itself; empty if it would."""
-    if facts.reference is None or facts.reference > facts.bar:
+    if facts.reference is None or not facts.is_out_of_reach:
         return ""
     sampled = percent_text(facts.reference, 0)
     return (

@@ -45,6 +45,9 @@ def use_sentences(report: ProfileReport) -> Iterator[str]:
         yield from filter(None, [given_away_sentence(report.risk)])
     if unused:
         yield f"Do not use it for {names_and_more(unused, _MOST_NAMED)}."
+    if report.relations is not None and report.relations.is_unjudged:
+        rows = number_text(report.copy_rows)
+        yield f"Whether it keeps {_RELATIONS} cannot be judged with {rows} rows in these cells."
     yield from _by_chance(report)
 
 

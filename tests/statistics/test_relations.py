@@ -10,8 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import pqd
 from pqd.deciders import SimulatedNoise
 from pqd.deciders.distances import cube_law, relations
 from pqd.deciders.distances.cube_law import CubeLaw, CubeNoise
@@ -26,6 +28,7 @@ from pqd.deciders.distances.relations import (
 from pqd.engine.marginals import EveryRow
 from pqd.marginals.measurements import RelationsMeasurement
 from pqd.marginals.relations import copies_estimates
+from pqd.reports.models.standings import Standing
 
 ALPHA, RUNS, LIMIT = 0.1, 400, 4.5
 SCALE = Fraction(10)
@@ -184,3 +187,38 @@ def test_wrong_verdicts_on_any_copy_are_seldom_established() -> None:
         for run in of_all(copies)
     ]
     assert np.mean(worst) <= most(ALPHA)
+
+
+def small_table(seed: int) -> pd.DataFrame:
+    """Table of 600 rows with relations in so many cells that a real sample keeps little of them."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 20, 600)
+    return pd.DataFrame(
+        {
+            "first": first,
+            "second": (first + rng.integers(0, 12, 600)) % 20,
+            "third": (first + rng.integers(0, 14, 600)) % 16,
+        }
+    ).astype(str)
+
+
+def shuffled(table: pd.DataFrame, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return table.assign(**{name: rng.permutation(table[name].to_numpy()) for name in table})
+
+
+def test_a_real_sample_is_hardly_ever_said_to_lose_relations_and_a_shuffled_copy_is() -> None:
+    honest, lost = [], []
+    for seed in range(15):
+        private, copy = small_table(2 * seed), small_table(2 * seed + 1)
+        for copies, table in ((honest, copy), (lost, shuffled(copy, seed))):
+            ask = pqd.simulate(pqd.profile, seed=seed)
+            report = ask(private, table, total_epsilon=20, tau="30%", anyway=True)
+            assert report.relations is not None
+            copies.append(report.relations)
+    assert all(each.is_out_of_reach for each in honest)
+    assert sum(each.is_unjudged for each in honest) > 10
+    assert not any(each.may_be_lost for each in honest)
+    assert all(each.may_be_lost for each in lost)
+    # A verdict by the bar alone, which such a sample does not reach either, calls them lost.
+    assert sum(each.standing is Standing.BEYOND for each in honest) > 10

@@ -289,6 +289,7 @@ KEPT = RelationsFacts(
     ),
     relations=Figure(0.0711, 0.0695, 0.0727),
     estimate=Figure(0.5621, 0.5388, 0.5854),
+    least=0.861,
     outcome="yes",
     p_value=0.00008,
     conclusive=True,
@@ -301,7 +302,15 @@ NEAR_INDEPENDENCE = Independence(
     columns=("fnlwgt", "hours-per-week"),
     is_near=True,
 )
-PLANNED = replace(KEPT, relations=None, estimate=None, outcome=None, p_value=None, conclusive=False)
+PLANNED = replace(
+    KEPT,
+    relations=None,
+    estimate=None,
+    least=None,
+    outcome=None,
+    p_value=None,
+    conclusive=False,
+)
 MARGINALS = marginals(ADULT)
 OVERALL, SCORES = scores(MARGINALS)
 ADULT_PROFILE = ProfileReport(

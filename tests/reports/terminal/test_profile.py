@@ -228,6 +228,42 @@ def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     assert "48 %" not in text
 
 
+def test_relations_that_a_real_sample_would_not_keep_are_no_fault_of_the_copy() -> None:
+    facts = PLAIN.relations
+    assert facts is not None
+    chance = replace(
+        facts,
+        reference=0.36,
+        least=0.28,
+        estimate=Figure(0.29, 0.13, 0.44),
+        outcome="no",
+        p_value=0.003,
+        conclusive=True,
+    )
+    assert (chance.is_lost, chance.is_unjudged, chance.may_be_lost) == (False, True, False)
+    assert kept_text(chance) == "not judged, 29 %"
+    report = replace(PLAIN, relations=chance)
+    use = " ".join(use_sentences(report))
+    assert "Do not use it for what relates" not in use
+    assert "Whether it keeps what relates columns to each other cannot be judged with " in use
+    text = " ".join(terminal_text(report).split())
+    assert "Whether relations are kept cannot be judged: 29 % (13 to 44); an independent" in text
+    assert "a bar of 50 % is out of reach here: take fewer cells" in text
+    # Surely less than such a sample would keep.
+    lost = replace(chance, estimate=Figure(0.1, 0.0, 0.27))
+    assert (lost.is_lost, lost.is_unjudged) == (True, False)
+    assert "Do not use it for what relates" in " ".join(
+        use_sentences(replace(PLAIN, relations=lost))
+    )
+    # A sample would keep more than the bar, or the copy has no relations to tell of a sample.
+    for other in (
+        replace(chance, reference=0.52),
+        replace(chance, independence=replace(chance.independence, is_near=True)),
+        replace(chance, reference=None),
+    ):
+        assert (other.is_lost, other.is_unjudged) == (True, False)
+
+
 def test_a_note_of_nearness_needs_bounds_that_differ_as_they_are_shown() -> None:
     def standing(low: float) -> Standing | None:
         score = replace(PLAIN.overall, estimate=Figure(low, low, low))
