@@ -59,7 +59,7 @@ def risks_sections(report: RankingReport) -> Iterator[Section]:
 
 
 def risks_advice(report: RankingReport) -> str:
-    """Which copy is good and not shown to leak; empty without held-out rows."""
+    """Sentence on the copies that leak and the best other; empty without verdicts."""
     if not _compared(report):
         return ""
     leaking, number = report.leaking, len(report.copies)

@@ -145,7 +145,7 @@ def test_without_a_leak_nothing_is_called_safe() -> None:
 def test_a_copy_that_is_no_good_is_not_recommended() -> None:
     shuffled = CLEAN.assign(
         **{
-            name: CLEAN[name].sample(frac=1, random_state=state).to_numpy()
+            str(name): CLEAN[name].sample(frac=1, random_state=state).to_numpy()
             for state, name in enumerate(CLEAN)
         }
     )

@@ -28,6 +28,7 @@ from pqd.deciders.distances.relations import (
 from pqd.engine.marginals import EveryRow
 from pqd.marginals.measurements import RelationsMeasurement
 from pqd.marginals.relations import copies_estimates
+from pqd.reports.models.relations import RelationsFacts
 from pqd.reports.models.standings import Standing
 
 ALPHA, RUNS, LIMIT = 0.1, 400, 4.5
@@ -208,7 +209,8 @@ def shuffled(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def test_a_real_sample_is_hardly_ever_said_to_lose_relations_and_a_shuffled_copy_is() -> None:
-    honest, lost = [], []
+    honest: list[RelationsFacts] = []
+    lost: list[RelationsFacts] = []
     for seed in range(15):
         private, copy = small_table(2 * seed), small_table(2 * seed + 1)
         for copies, table in ((honest, copy), (lost, shuffled(copy, seed))):
