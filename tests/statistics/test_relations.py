@@ -205,7 +205,7 @@ def small_table(seed: int) -> pd.DataFrame:
 
 def shuffled(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    return table.assign(**{name: rng.permutation(table[name].to_numpy()) for name in table})
+    return table.assign(**{str(name): rng.permutation(table[name].to_numpy()) for name in table})
 
 
 def test_a_real_sample_is_hardly_ever_said_to_lose_relations_and_a_shuffled_copy_is() -> None:
