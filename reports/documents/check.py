@@ -100,7 +100,7 @@ _COLUMNS = (
     *NUMBERS,
     Column("expected", drop=PAGE),
 )
-_PLANS = (Column("", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
+_PLANS = (Column("status", "badge"), Column("check", "name", fold=14), Column("plan", fold=20))
 _GATED = (*_PLANS[:2], Column("condition", fold=20))
 
 
@@ -312,7 +312,7 @@ def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = (
         id=check.id,
         cells=(mark, Cell(check.id), *cells),
         asks="" if broken else question(single) if single else _groups(check),
-        aside="   ".join(_message(check)),
+        aside="; ".join(_message(check)),
         marks=tuple(marks(single)) if single else (),
         names=(standing,),
         aliases=(check.id.partition("@")[0],),

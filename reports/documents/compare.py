@@ -120,7 +120,11 @@ def document(report: CompareReport) -> Document:
         meaning=meaning_sentence(report.cost),
         body=[
             Section(title="Leaderboard", blocks=list(_board(report)), brief=False),
-            Section(title=_HEAT, blocks=list(_queries(report)), brief=False),
+            *(
+                [Section(title=_HEAT, blocks=list(_queries(report)), brief=False)]
+                if report.queries
+                else []
+            ),
         ],
         omitted=omitted_queries(report.refused),
         notes=lines(map(str, report.notes)),
@@ -228,8 +232,6 @@ def _leader(report: CompareReport, row: LeaderboardRow) -> Row:
 def _queries(report: CompareReport) -> Iterator[Block]:
     columns = column_names(report)
     lead = f"{_SIGNS}, in brackets if undecided: it leans that way"
-    if not report.queries:
-        return
     yield Lines(lines((lead, *columns.legend), "detail"))
     standings = {query.id: _standing(query) for query in report.queries}
     passes = [query for query in report.queries if standings[query.id].fate == "passed"]
@@ -542,7 +544,7 @@ def _named_sentence(report: CompareReport) -> Iterator[str]:
         parts = []
         if row.wins:
             parts.append(f"closest on {names_and_more(row.wins, 3)}")
-        if row.worst:
+        if 0 < len(row.worst) < len(report.queries):
             parts.append(f"farthest off on {', '.join(row.worst)}")
         if parts:
             yield f"{row.candidate}: {'; '.join(parts)}."

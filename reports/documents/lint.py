@@ -100,7 +100,6 @@ def _body(report: LintReport) -> Iterator[Block]:
     findings = Table(
         columns=(Column("finding", "badge"), Column("column", "name", fold=14), Column("what")),
         groups=groups,
-        find="name of a column",
         empty="Nothing was found.",
     )
     yield Section(title="Findings", blocks=[findings], brief=False)
@@ -115,7 +114,6 @@ def _body(report: LintReport) -> Iterator[Block]:
             Column("most frequent", drop=2),
         ),
         groups=[Group(rows=[_column(each, report.rows) for each in report.columns])],
-        find="name of a column",
     )
     yield Section(title="Columns", blocks=[columns], folded=True, drop=1)
 
@@ -127,8 +125,7 @@ def _name(finding: Finding) -> str:
 def _row(finding: Finding) -> Row:
     name = _name(finding)
     cells = (Cell(badge=finding.standing.badge), Cell(name), Cell(finding.note.sentence))
-    aside = finding.note.sentence
-    return Row(id=name, cells=cells, names=finding.columns, aside=aside)
+    return Row(id=name, cells=cells, names=finding.columns)
 
 
 def _column(column: LintedColumn, rows: int) -> Row:

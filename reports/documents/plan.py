@@ -234,7 +234,7 @@ def _said(query: PlannedQuery) -> str:
         known = needs is not None and not math.isinf(needs)
         return f"needs epsilon {budget_text(needs)}" if known else ""
     if query.decidable:
-        return "this tolerance can be decided at the planned epsilon"
+        return ""
     return likely_sentence(query) or "; ".join(undecided_parts(query))
 
 

@@ -312,6 +312,7 @@ def _scores(report: ProfileReport) -> Table:
         rows.append(_relations_row(facts, facts.estimate))
     fresh = Key([("fresh", "")], INDEPENDENT)
     full = Key([("full", "")], "quality: 100 % minus the mean distance")
+    span = Key([("span", "")], f"its {level_text(report.alpha)} interval")
     return Table(
         columns=(
             Column("marginals", "name"),
@@ -321,7 +322,7 @@ def _scores(report: ProfileReport) -> Table:
         ),
         groups=[Group(rows=rows, fate="always")],
         words=[line for line in words if line.text],
-        keys=[*([] if report.dry else [full]), fresh, *([Key([], BETWEEN)] if width else [])],
+        keys=[*([] if report.dry else [full, span]), fresh, *([Key([], BETWEEN)] if width else [])],
     )
 
 

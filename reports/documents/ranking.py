@@ -414,7 +414,9 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         lead += " It is established that it is better than each of the others."
     else:
         title = f"{name} is the only copy that is not too near{_doubts(report, [first])}"
-    lead = " ".join([lead, *flaw_sentences(report), *_kept_sentences(report.copies, near)])
+    absent = absences_text(report.left_out).replace("the copy", "every copy")
+    more = [*flaw_sentences(report), *([f"{absent}."] if absent else [])]
+    lead = " ".join([lead, *more, *_kept_sentences(report.copies, near)])
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
@@ -544,8 +546,6 @@ def flaw_sentences(report: RankingReport) -> Iterator[str]:
                 yield f"{copy.candidate} lacks {name}, which counts as 100 % off."
             else:
                 yield f"{name} {flaw.reason}; it is judged, since another copy can be."
-    if absent := absences_text(report.left_out):
-        yield f"{absent}.".replace("the copy", "every copy")
 
 
 def _noise_sentence(report: RankingReport) -> str:

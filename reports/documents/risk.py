@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.options import option
 from pqd.deciders.risk.bounds import excess_bound
 from pqd.reports.blocks import (
+    NO_BADGE,
     PAGE,
     Block,
     Cell,
@@ -177,7 +178,7 @@ def document(report: RiskReport) -> Document:
         notes=lines(map(str, report.notes)),
         account=lines(_accounts(report, answers)),
         budget=None if dry else budget_bar(report.cost),
-        cost=[Lines(lines(_cost_lines(report)))],
+        cost=[] if dry else [Lines(lines(_cost_lines(report)))],
         reading=[Definitions(list(_definitions(report))), Lines(lines([SILENCE]))],
         closing=_closing(report),
         made=report.cost.day or "",
@@ -500,7 +501,7 @@ def _table(report: RiskReport) -> Table:
     groups = [
         Group(
             name=standing,
-            badge=standing.badge,
+            badge=standing.badge if compared else NO_BADGE,
             rows=[_row(report, e, scale) for e in report.attacks if e.standing is standing],
             fate=standing.fate,
             most=len(report.attacks),
@@ -518,7 +519,7 @@ def _table(report: RiskReport) -> Table:
     )
     alone = (Column(f"{level} interval", "number"), Column("majority", "number"))
     columns = (
-        Column("verdict" if compared else "", "badge"),
+        *([Column("verdict", "badge")] if compared else []),
         Column("attack", "name", fold=12),
         *([Column("excess, in points", "picture", drop=PAGE)] if compared else []),
         Column("private", "number", drop=2 if compared else 0),
@@ -538,16 +539,18 @@ def _row(report: RiskReport, attack: AttackFacts, scale: tuple[float, float]) ->
     digits = max(1, digits_of(attack.rate))
     rate = Cell(percent_text(attack.rate.value, digits), attack.rate.value, strong=facts is None)
     copy = Cell(percent_text(attack.copy_rate, 1), attack.copy_rate)
-    own: tuple[Cell, ...]
+    cells: tuple[Cell, ...]
     if facts is None:
         ends = interval_text(attack.rate.low, attack.rate.high, digits)
         often = "" if attack.majority is None else percent_text(attack.majority, 1)
-        own = (rate, Cell(ends), Cell(often, attack.majority), copy)
+        cells = (Cell(attack.name), rate, Cell(ends), Cell(often, attack.majority), copy)
     else:
-        own = (_picture(report, facts, scale, badge.tone), rate, *_compared(report, facts), copy)
+        verdict = Cell(badge=badge, sort=ATTACKS.index(attack.standing))
+        picture = _picture(report, facts, scale, badge.tone)
+        cells = (verdict, Cell(attack.name), picture, rate, *_compared(report, facts), copy)
     return Row(
         id=attack.name,
-        cells=(Cell(badge=badge, sort=ATTACKS.index(attack.standing)), Cell(attack.name), *own),
+        cells=cells,
         marks=("SIMULATED",) if report.simulated else (),
         names=(badge.text,),
         aliases=(attack.id,) if not attack.column else (attack.column,),
@@ -729,8 +732,6 @@ def held_out_sentences(report: RiskReport) -> Iterator[str]:
 
 
 def _cost_lines(report: RiskReport) -> Iterator[str]:
-    if report.dry:
-        return
     yield from cost_sentences(report.cost, f"{report.private}, attacked by {report.synthetic}")
     yield from held_out_cost_lines(report)
     if report.replayed:

@@ -65,7 +65,7 @@ def document(report: StatementReport) -> Document:
             ("Head of the chain", report.head),
         ],
         body=body,
-        cost=[Lines(lines(_totals(report)))],
+        cost=[Lines(lines(totals))] if (totals := list(_totals(report))) else [],
         reading=[Lines(lines([_COVERS, _AGAINST, _PROOFS]))],
         made=report.day,
     )

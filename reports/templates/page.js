@@ -102,7 +102,7 @@
     }
     // The row of a grouped query counts as several answers.
     const answers = (rows) => rows.reduce((sum, row) => sum + Number(row.dataset.answers ?? 1), 0);
-    const [number, total] = [answers(shown()), answers([...main.tBodies])];
+    const [number, total] = [shown(), [...main.tBodies]].map((rows) => answers(rows).toLocaleString("en"));
     const more = box && box.scrollHeight > box.clientHeight ? ", scroll to see all" : "";
     form.querySelector("[role=status]").textContent =
       number === total ? `${total} shown${more}` : `${number} of ${total} shown${more}`;

@@ -25,6 +25,7 @@ import pytest
 from pqd.reports.writers.html import html_text
 from tests.support import (
     ledger_reports,
+    lint_reports,
     profile_reports,
     ranking_reports,
     release_reports,
@@ -38,7 +39,7 @@ from tests.support.audit_reports import (
     many_queries,
     plan_of,
 )
-from tests.support.check_reports import BASED, many_checks
+from tests.support.check_reports import BASED, DRY, many_checks
 from tests.support.compare_reports import GROUPED, LARGE, many_compared
 from tests.support.release_reports import RELEASE
 from tests.support.skipped import NO_BROWSER
@@ -82,10 +83,14 @@ REPORTS: dict[str, Callable[[], Report]] = LARGE_REPORTS | {
     ),
     "profile-dry": lambda: profile_reports.DRY,
     "profile-wide": lambda: profile_reports.WIDE,
+    "profile-wider": lambda: profile_reports.wide(60),
     "profile-odd-names": lambda: profile_reports.ODD,
     "statement": lambda: ledger_reports.STATEMENT,
     "statement-of-nothing": lambda: ledger_reports.STATEMENT_OF_NOTHING,
     "risk": lambda: risk_reports.RISK,
+    "risk-alone": lambda: risk_reports.ALONE,
+    "lint": lambda: lint_reports.LINT,
+    "check-dry": lambda: DRY,
     "ranking": lambda: ranking_reports.DETAILED,
     "ranking-plain": lambda: ranking_reports.RANKING,
 }

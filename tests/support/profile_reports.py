@@ -462,19 +462,28 @@ DRY_SMALL = replace(
     values=(),
     zoomed=(),
 )
+
+
+def wide(number: int) -> ProfileReport:
+    """Profile of so many columns, whose names differ in their ends alone."""
+    columns = tuple(
+        (f"measured-value-{place}", "number", 12, "quantiles", 0.002 * (place * 7 % 31))
+        for place in range(number)
+    )
+    pairs = marginals(columns)
+    overall, parts = scores(pairs)
+    return replace(
+        PLAIN,
+        marginals=pairs,
+        overall=overall,
+        scores=parts,
+        columns=profiled(columns),
+        values=values([name for name, *_ in columns]),
+    )
+
+
 # As many columns as a page must still hold.
-WIDE_COLUMNS = tuple(
-    (f"measured-value-{place}", "number", 12, "quantiles", 0.002 * (place * 7 % 31))
-    for place in range(30)
-)
-WIDE = replace(
-    PLAIN,
-    marginals=marginals(WIDE_COLUMNS),
-    overall=scores(marginals(WIDE_COLUMNS))[0],
-    scores=scores(marginals(WIDE_COLUMNS))[1],
-    columns=profiled(WIDE_COLUMNS),
-    values=values([name for name, *_ in WIDE_COLUMNS]),
-)
+WIDE = wide(30)
 
 
 SIMULATED = replace(THREE_WAYS, simulated=True)

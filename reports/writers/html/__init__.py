@@ -50,7 +50,7 @@ def page_text(document: Document, command: str | None = None) -> str:
         "body": views.blocks(document.body),
         "omitted": [told(line) for line in left_out],
         "budget": budget_view(document.budget) if document.budget else None,
-        "cost": views.blocks(document.cost or [Lines(document.account)]),
+        "cost": views.blocks(document.cost or [Lines(document.account)] * bool(document.account)),
         "reading": views.blocks(document.reading),
         "notes": [told(line.text) for line in document.notes],
         "banner": [told(line.text) for line in document.banner],

@@ -20,18 +20,24 @@ from pqd.reports.escape import visible
 from pqd.reports.models.audit import AuditReport
 from pqd.reports.models.check import CheckReport
 from pqd.reports.models.compare import CompareReport
+from pqd.reports.models.ledger import StatementReport
+from pqd.reports.models.lint import LintReport
 from pqd.reports.models.plan import PlanReport
 from pqd.reports.models.profile import ProfileReport
 from pqd.reports.models.ranking import RankingReport
 from pqd.reports.models.release import ReleaseReport
+from pqd.reports.models.risk import RiskReport
 from pqd.reports.writers.html import frame, html_text
 from tests.support import (
     audit_reports,
     check_reports,
     compare_reports,
+    ledger_reports,
+    lint_reports,
     profile_reports,
     ranking_reports,
     release_reports,
+    risk_reports,
 )
 from tests.support.audit_reports import (
     AUDIT,
@@ -68,10 +74,15 @@ Report = (
     | ProfileReport
     | RankingReport
     | ReleaseReport
+    | LintReport
+    | RiskReport
+    | StatementReport
 )
 REPORTS: tuple[Report, ...] = (
     *AUDITS, *PLANS, *check_reports.REPORTS, *compare_reports.REPORTS, *release_reports.REPORTS,
-    *profile_reports.REPORTS, *ranking_reports.REPORTS,
+    *profile_reports.REPORTS, *ranking_reports.REPORTS, lint_reports.LINT, lint_reports.CLEAN,
+    risk_reports.RISK, risk_reports.ALONE, risk_reports.PLAN,
+    ledger_reports.STATEMENT, ledger_reports.STATEMENT_OF_NOTHING,
     audit_of(*many_queries(301)), plan_of(*many_queries(301)), check_reports.many_checks(301),
     compare_reports.many_compared(301),
 )  # fmt: skip
@@ -189,6 +200,17 @@ def test_every_page_loads_and_runs_nothing_else(number: int) -> None:
     assert not [name for _, names in page.tags for name in names if name.startswith("on")]
     assert not re.search(r"https?:|url\(|@import|fetch\(|eval\(|innerHTML|localStorage", text)
     assert all(target.startswith("#") for target in page.values("href"))
+
+
+@pytest.mark.parametrize("number", range(len(REPORTS)))
+def test_no_head_section_or_control_is_empty(number: int) -> None:
+    text = html_text(REPORTS[number], command="pqd again")
+    assert not re.search(r'<th role="columnheader"[^>]*>\s*</th>', text)
+    assert not re.search(r"<section[^>]*>\s*<h2[^>]*>[^<]*</h2>\s*</section>", text)
+    # The script drives one form; a choice of all or all is none.
+    assert text.count('<form class="controls') <= 1
+    choices = len(re.findall("<option", text))
+    assert ("<label hidden>Show" in text) is (choices == 1)
 
 
 def test_a_changed_script_is_not_taken() -> None:

@@ -84,7 +84,7 @@ def test_a_pass_is_short_and_a_failure_says_what_to_do() -> None:
     assert "Next: pqd check audit.toml --explain pay" in shown(FAIL)
     assert "Failed: pay." in shown(FAIL)
     failed = explained("pay", FAIL).split("\n\n")[0].splitlines()
-    assert failed[0] == "FAIL  pay   outside tolerance, expected close   p = 0.010"
+    assert failed[0] == "FAIL  pay   outside tolerance, expected close; p = 0.010"
     assert failed[-1].startswith("      next: do not rely on this query on copy.csv")
     assert failed[-1].endswith('severity = "warn" (line 18)')
     assert "between 1,065.9 and 1,178.1?" in failed[2]

@@ -505,14 +505,17 @@ def test_one_person_is_not_people() -> None:
 
 def test_where_candidates_are_best_and_worst() -> None:
     board = (
-        standing("tree", wins=("q1", "q2", "q3", "q4", "q5"), worst=("q9", "q8")),
+        standing("tree", wins=("q1", "q2", "q3", "q4", "q5"), worst=("q9",)),
         standing("copula", wins=("q6",)),
         standing("gan"),
     )
     text = words(text_of(report_of(leaderboard=board), 160))
-    assert "tree: closest on q1, q2, q3 and 2 more; farthest off on q9, q8." in text
+    assert "tree: closest on q1, q2, q3 and 2 more; farthest off on q9." in text
     assert "copula: closest on q6. " in text
     assert "gan:" not in text
+    # Of two queries, both are no news.
+    every = (standing("tree", worst=("q9", "q8")),)
+    assert "farthest" not in text_of(report_of(leaderboard=every), 160)
 
 
 def test_what_it_costs_and_how_to_read_it() -> None:
