@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
-from pqd.sql.hints import unclosed_quote
+from pqd.sql.hints import begins_as_query, quoted, unclosed_quote
 from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
@@ -32,6 +32,9 @@ _BARE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SELECT = re.compile(r"SELECT\s.*\sFROM\b", re.IGNORECASE | re.DOTALL)
+_BEGIN = re.compile(r"\s*(--|SELECT\b)", re.IGNORECASE)
+# Begin of a statement in a text in quotes, whose own quote is not closed then.
+_NEXT = re.compile(r"\n\s*(--|SELECT\b)", re.IGNORECASE)
 _SHORTEST = len("--id:") - 1
 _BEFORE_SELECT = {"(", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"}
 _SQL, _ATTRIBUTE, _PARTS = "sql", "attribute", {"aggregate", "where_sql"}
@@ -53,7 +56,8 @@ class Statement(NamedTuple):
     """Statement of a file: its SQL, its line, and the facts (such as its name) stated beside it.
 
     ``sql`` is empty if the file lacks it.  ``mistakes`` are those of the row or of the stated
-    values; ``misplaced`` are comments that state a value inside the statement.
+    values; ``misplaced`` are comments that state a value inside the statement.  A statement with a
+    quote that is not closed is not ``is_whole``, and ``sql`` ends before the quote.
     """
 
     sql: str
@@ -61,6 +65,7 @@ class Statement(NamedTuple):
     stated: Mapping[str, str]
     mistakes: tuple[Mistake, ...] = ()
     misplaced: tuple[Mistake, ...] = ()
+    is_whole: bool = True
 
     @property
     def id(self) -> str | None:
@@ -74,26 +79,15 @@ def sql_statements(text: str, path: Path) -> list[Statement]:
     Raises
     ------
     QueryError
-        If the text is not SQL, or a statement is not a SELECT; the message quotes nothing of it.
+        If the text is not SQL, or holds something else than queries; the message quotes nothing of
+        it.
     """
-    reader = _SqlReader(text)
-    reader.split(_places(text, path))
-    for number, statement in enumerate(reader.statements, start=1):
-        _check_select(statement.sql, path, f"statement {number}")
+    closed, quotes = _closed(text, path)
+    reader = _SqlReader(closed, quotes)
+    reader.split(_tokens(closed) or ())
+    places = [f"statement {n} (line {each.line})" for n, each in enumerate(reader.statements, 1)]
+    _check_queries(dict(zip(places, reader.statements, strict=True)), path)
     return reader.statements
-
-
-def is_unfinished(sql: str) -> bool:
-    """Whether a second statement begins inside ``sql``, so that a semicolon is missing."""
-    depth, before = 0, ""
-    # The whole file was split into tokens before, so ``sql`` has tokens.
-    for start, end, _ in _tokens(sql) or ():
-        word = sql[start:end].upper()
-        if word == "SELECT" and start and not depth and before not in _BEFORE_SELECT:
-            return True
-        depth += {"(": 1, ")": -1}.get(word, 0)
-        before = word
-    return False
 
 
 def list_statements(text: str, path: Path) -> list[Statement]:
@@ -105,7 +99,7 @@ def list_statements(text: str, path: Path) -> list[Statement]:
         If the text is no list of queries, or no CSV; the message quotes nothing of it.
     """
     rows = csv.reader(io.StringIO(text))
-    statements = []
+    statements, stated = [], dict[str, Statement]()
     try:
         columns = [name.strip().lower() for name in next(rows, [])]
         whole = _SQL in columns
@@ -120,12 +114,13 @@ def list_statements(text: str, path: Path) -> list[Statement]:
         for number, cells in enumerate(rows, start=1):
             if cells:
                 row = dict(zip(columns, map(str.strip, cells), strict=False))
-                if whole:
-                    _check_select(row.get(_SQL, ""), path, f"row {number}")
                 statements.append(_row(row, line, more=len(cells) > len(columns)))
+                if whole:
+                    stated[f"row {number}"] = statements[-1]._replace(sql=row.get(_SQL, ""))
             line = rows.line_num + 1
     except csv.Error:
         raise QueryError(f"the query file {path} is not a CSV; check its quotes") from None
+    _check_queries(stated, path)
     return statements
 
 
@@ -168,21 +163,37 @@ def _of_parts(row: Mapping[str, str]) -> str:
     return f"SELECT {row.get('aggregate')}({operand}) FROM D" + (f" WHERE {where}" if where else "")
 
 
-def _check_select(sql: str, path: Path, place: str) -> None:
-    """Refuse text that is no SELECT: it may be from a private table, which no message may quote."""
-    if not _SELECT.match(sql):
+def _check_queries(statements: Mapping[str, Statement], path: Path) -> None:
+    """Refuse text that is not of queries: it may be a private table, which no message may quote.
+
+    A query that lacks FROM, or SELECT before its aggregate, is told as a mistake of a query if the
+    file holds a whole query too, and nothing else.
+    """
+    others = [
+        place
+        for place, each in statements.items()
+        if not (_SELECT if each.is_whole else _BEGIN).match(each.sql)
+    ]
+    strange = [
+        place
+        for place in others
+        if len(others) == len(statements) or not begins_as_query(statements[place].sql)
+    ]
+    if strange:
+        more = f" and {len(strange) - 3:,} others" if len(strange) > 3 else ""
         raise QueryError(
-            f"the query file {path} holds something else than queries: its {place} "
-            "is not SELECT ... FROM D; mend it, or name a file of queries"
+            f"the query file {path} holds something else than queries: its "
+            f"{', '.join(strange[:3])}{more} {'are' if len(strange) > 1 else 'is'} not SELECT ... "
+            "FROM D; mend this, or name a file of queries"
         )
 
 
 class _SqlReader:
     """Reader of a text: its statements so far, and the values stated for the next statement."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, quotes: Sequence[int]) -> None:
         self.statements: list[Statement] = []
-        self._text = text
+        self._text, self._quotes = text, quotes
         self._ends = [match.start() for match in re.finditer("\n", text)]
         self._forget()
 
@@ -192,10 +203,19 @@ class _SqlReader:
         self._misplaced: list[Mistake] = []
 
     def split(self, places: Iterable[_Place]) -> None:
-        """Split the text at its semicolons; only spaces and comments stand between tokens."""
+        """Split the text at its semicolons; only spaces and comments stand between tokens.
+
+        A second SELECT also begins a statement, whose semicolon before it is missing.
+        """
         end = 0
+        word = ""
         first = last = None
         for start, stop, is_end in places:
+            before, word = word, self._text[start:stop].upper()
+            if first is not None and word == "SELECT" and before not in _BEFORE_SELECT:
+                self._mistakes.append(Mistake(self._line(first), _UNFINISHED))
+                self._add(first, last, start)
+                first = None
             if first is None:
                 self._before(end, start)
             elif start - end > _SHORTEST:
@@ -203,23 +223,27 @@ class _SqlReader:
             if not is_end:
                 first, last = (start if first is None else first), stop
             elif first is not None:
-                self._add(first, last)
+                self._add(first, last, start)
                 first = None
             end = stop
         after = self._comments(end, len(self._text), "after the last statement")
         if first is not None:
-            self._add(first, last)
+            self._add(first, last, len(self._text))
         if self.statements:
             final = self.statements[-1]
             self.statements[-1] = final._replace(mistakes=(*final.mistakes, *after))
 
-    def _add(self, first: int, last: int | None) -> None:
+    def _add(self, first: int, last: int | None, end: int) -> None:
+        """Add the statement from ``first`` to ``last``; its comments stand before ``end``."""
+        quotes = [place for place in self._quotes if first <= place < end]
+        mistakes = [Mistake(self._line(place), _UNCLOSED) for place in quotes]
         statement = Statement(
             self._text[first:last],
             self._line(first),
             self._stated,
-            tuple(self._mistakes),
+            (*self._mistakes, *mistakes),
             tuple(self._misplaced),
+            is_whole=not quotes,
         )
         self.statements.append(statement)
         self._forget()
@@ -265,6 +289,8 @@ class _SqlReader:
         return bisect_left(self._ends, place) + 1
 
 
+_UNFINISHED = "a second SELECT begins before this statement has ended; statements end in ;"
+_UNCLOSED = "this line has a quote that is not closed; close it"
 _ONE_WORD = (
     "id is more than one word; write one, such as -- id: women_over_40, and what else is stated on "
     "a line of its own"
@@ -272,20 +298,25 @@ _ONE_WORD = (
 _EXAMPLES = {TAU: "-- tau: 5%", BINS: "-- bins: age=0:100:10", WEIGHT: "-- weight: 3"}
 
 
-def _places(text: str, path: Path) -> Iterable[_Place]:
-    """Start and end of each token except comments, and whether the token is a semicolon."""
-    every = _tokens(text)
-    if every is None:
-        start = unclosed_quote(text)
-        # Of a file that does not begin as queries do, not even a line is told.
-        if start is None or not re.match(r"\s*(--|SELECT\b)", text, re.IGNORECASE):
-            raise QueryError(f"the query file {path} is not SQL; check its quotes")
-        line = text.count("\n", 0, start) + 1
-        raise QueryError(
-            f"the query file {path} is not SQL: line {line} has a quote that is not closed; close "
-            "it"
-        )
-    return every
+def _closed(text: str, path: Path) -> tuple[str, list[int]]:
+    """Text without the rest of each line on which a quote is not closed, and these quotes' places.
+
+    A semicolon at the end of the line stays.
+    """
+    quotes = list[int]()
+    if _tokens(text) is not None and not any(map(_NEXT.search, quoted(text))):
+        return text, quotes
+    closed = text
+    while (start := unclosed_quote(closed)) is not None:
+        stop = closed.find("\n", start)
+        rest = closed[start : len(text) if stop < 0 else stop]
+        left = ";" if rest.rstrip().endswith(";") else " "
+        closed = closed[:start] + left.rjust(len(rest)) + closed[start + len(rest) :]
+        quotes.append(start)
+    # Of a file that does not begin as queries do, not even a line is told.
+    if not quotes or not _BEGIN.match(text) or _tokens(closed) is None:
+        raise QueryError(f"the query file {path} is not SQL; check its quotes")
+    return closed, quotes
 
 
 def _tokens(text: str) -> list[_Place] | None:

@@ -119,15 +119,20 @@ def found_hint(sql: str) -> Hint | None:
     return None
 
 
-def _masked(quoted: re.Match[str]) -> str:
+def _masked(part: re.Match[str]) -> str:
     """Text in quotes as a word of the same length, and a comment as blanks."""
-    sign = "'" if quoted["literal"] else " "
-    return quoted[0] if quoted["open"] else sign + sign * (len(quoted[0]) - 1)
+    sign = "'" if part["literal"] else " "
+    return part[0] if part["open"] else sign + sign * (len(part[0]) - 1)
 
 
 def _filled(message: str, match: re.Match[str], sql: str) -> str:
     parts = [sql[slice(*match.span(number))] for number in range(len(match.groups()) + 1)]
     return message.format(*parts)
+
+
+def quoted(text: str) -> list[str]:
+    """Texts and names in quotes."""
+    return [found["literal"] for found in _QUOTED.finditer(text) if found["literal"]]
 
 
 def unclosed_quote(text: str) -> int | None:
@@ -148,7 +153,7 @@ def malformed(sql: str, start: int, highlight: str, description: str) -> str:
         return "no parenthesis is open here; leave this one out"
     before = re.findall(r"\w+", sql[: max(start, 0)])
     for written in (highlight, *before[-1:]):
-        if near := _meant(written):
+        if near := meant_word(written):
             return f"{near} is expected where {written} stands; write {near}"
     if "Expecting )" in description:
         return "a parenthesis is not closed before this place; write the missing )"
@@ -157,7 +162,7 @@ def malformed(sql: str, start: int, highlight: str, description: str) -> str:
     return "something is missing here: a condition, a value or a column"
 
 
-def _meant(written: str) -> str | None:
+def meant_word(written: str) -> str | None:
     """Word of a query that a word is meant for; None if it is one itself, or like none."""
     word = written.upper()
     if word in WORDS:
@@ -165,6 +170,14 @@ def _meant(written: str) -> str | None:
     near = difflib.get_close_matches(word, WORDS, n=1, cutoff=0.7)
     turned = (each for each in WORDS if sorted(each) == sorted(word))
     return _MEANT.get(word) or next(iter(near), None) or next(turned, None)
+
+
+def begins_as_query(sql: str) -> bool:
+    """Whether a text begins with an aggregate, perhaps after SELECT, and both perhaps misspelt."""
+    words = [each.upper() for each in re.findall(r"\w+|\S", sql[:100])[:3]]
+    meant = [_FUNCTIONS.get(each) or meant_word(each) or each for each in words]
+    name, *sign = meant[meant[:1] == ["SELECT"] :] or [""]
+    return name in _AGGREGATE.split("|") and sign[:1] == ["("]
 
 
 # Clauses that a query does not have, and what to do without each.
@@ -209,7 +222,7 @@ def other_aggregate(node: exp.Expr) -> str | None:
     if isinstance(node, (exp.Filter, exp.CountIf)):
         return "write the condition after WHERE"
     if isinstance(node, exp.Anonymous) and (
-        meant := _FUNCTIONS.get(node.name.upper()) or _meant(node.name)
+        meant := _FUNCTIONS.get(node.name.upper()) or meant_word(node.name)
     ):
         operands = ", ".join(each.sql(dialect="duckdb") for each in node.expressions)
         return f"write {meant}({operands})"

@@ -25,7 +25,6 @@ from pqd.sql.file_statements import (
     WEIGHT,
     Mistake,
     Statement,
-    is_unfinished,
     list_statements,
     sql_statements,
 )
@@ -33,7 +32,6 @@ from pqd.sql.grouping import BINS_OR_GROUPS, Bins
 from pqd.sql.query import Query, read_weight
 from pqd.sql.tolerance import Tolerance
 
-_UNFINISHED = "a second SELECT begins before this statement has ended; statements end in ;"
 _LIMIT = 10_000_000
 _KINDS = {".sql", ".csv"}
 
@@ -144,7 +142,7 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
                 stated[name] = value
             except PqdError as error:
                 mistakes.append(Mistake(line, str(error)))
-    if not statement.sql:
+    if not statement.sql or not statement.is_whole:
         return None, mistakes
     try:
         query = Query(
@@ -157,8 +155,6 @@ def _query(statement: Statement) -> tuple[Query | None, list[Mistake]]:
         if query.bins and query.group_by:
             mistakes.append(Mistake(line, BINS_OR_GROUPS))
     except QueryError as error:
-        if is_unfinished(statement.sql):
-            return None, [*mistakes, Mistake(line, _UNFINISHED)]
         query = None
         mistakes.append(Mistake(line, str(error)))
     return query, [*mistakes, *statement.misplaced]

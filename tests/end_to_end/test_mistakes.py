@@ -368,6 +368,16 @@ MANY = {
         ("plan", "copy.csv", "--queries", "bad.sql", "--tau", "5%"),
         ('query a: there is no column "agee"', 'query b: there is no column "inc"', "query c: sex"),
     ),
+    "broken statements": (
+        ("audit", *TABLES, "--queries", "broken.sql", *TERMS),
+        (
+            'query q1: there is no column "agee"',
+            "line 3, query b: there is no FROM D",
+            "line 4, query q3: this line has a quote that is not closed",
+            "line 5, query q4: a second SELECT begins before this statement has ended",
+            'query q5: there is no column "inc"',
+        ),
+    ),
     "queries of a list": (
         ("audit", *TABLES, "--queries", "bad.csv", *TERMS),
         ('query a: there is no column "agee"', 'query b: there is no column "inc"'),
@@ -421,6 +431,11 @@ def test_all_mistakes_are_told_at_once(
     Path("mixed.sql").write_text(
         "SELECT COUNT(*) FROM D WHERE (age > 3;\nSELECT SUM(inc) FROM D;\n"
         "-- id: c\n-- tau: x\nSELECT SUM(sex) FROM D;\nSELECT COUNT(*) FROM D GROUP BY sexx;\n",
+        encoding="utf-8",
+    )
+    Path("broken.sql").write_text(
+        "SELECT COUNT(*) FROM D WHERE agee > 3;\n-- id: b\nSELECT AVG(age) D;\n"
+        "SELECT COUNT(*) FROM D WHERE sex = 'Male;\nSELECT COUNT(*) FROM D\nSELECT SUM(inc) FROM D",
         encoding="utf-8",
     )
     Path("mixed.toml").write_text(SPEC_OF_ALL_KINDS, encoding="utf-8")

@@ -33,7 +33,7 @@ def test_a_query_marks_the_quote() -> None:
 def test_a_file_names_the_line(tmp_path: Path) -> None:
     file = tmp_path / "q.sql"
     file.write_text("-- id: a\nSELECT COUNT(*) FROM D;\nSELECT COUNT(*) FROM D WHERE a = 'x;\n")
-    with pytest.raises(QueryError, match="line 3 has a quote that is not closed; close it"):
+    with pytest.raises(QueryError, match="line 3, query q2: this line has a quote that is not"):
         read_queries(file)
     # What is no file of queries may be a private table: nothing of it is told.
     file.write_text("name\nO'Brien\n")

@@ -1,6 +1,7 @@
 """Workloads: files of queries, lists of queries, their ids."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -84,11 +85,11 @@ PIECES += ["{", "1.", ".5", "(", "::", "\xa0", "\0"]
 def test_statements_are_those_of_the_parser(text: str) -> None:
     def found() -> list[Statement] | str:
         try:
-            places = file_statements._places(text, Path("queries.sql"))
+            closed, quotes = file_statements._closed(text, Path("queries.sql"))
         except QueryError as error:
             return str(error)
-        reader = file_statements._SqlReader(text)
-        reader.split(places)
+        reader = file_statements._SqlReader(closed, quotes)
+        reader.split(file_statements._tokens(closed) or ())
         return reader.statements
 
     with pytest.MonkeyPatch.context() as patch:
@@ -128,7 +129,7 @@ def test_more_columns_of_a_list_are_passed_over(tmp_path: Path) -> None:
         ("w.csv", "aggregate,where_sql\nCOUNT\nCOUNT,age >\n", "query q2"),
         ("w.csv", "aggregate,where_sql\n,\n", "no aggregate"),
         ("w.sql", f"-- id: mine\n{COUNT} LIMIT 1;", "query mine"),
-        ("w.sql", f"{COUNT}; SELECT 'open", "line 1 has a quote"),
+        ("w.sql", f"{COUNT}; SELECT 'open", "line 1, query q2: this line has a quote"),
         ("w.sql", f"{COUNT};\nSELECT nonsense FROM D;", "query q2"),
         ("w.sql", b"\xff\xfe\0", "is not text in UTF-8"),
     ],
@@ -262,7 +263,6 @@ def test_no_queries_at_all_are_called_so() -> None:
     ("name", "text"),
     [
         ("w.sql", "SELECT COUNT(*) FROM D; DROP TABLE D"),
-        ("w.sql", "SELECT COUNT(*) FROM D WHERE s = 'a"),
         ("w.csv", "name,diagnosis\n"),
     ],
 )
@@ -371,16 +371,61 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         "statements end in ;",
         "w.sql, line 10, query total: '-- tau: ...' stands inside a statement",
         "w.sql, line 9, query total: line 3 has that id; ids must differ",
-        "w.sql, line 11, query q4: '-- tau: ...' stands after a statement",
-        "w.sql, line 13, query q4: tau is empty; write -- tau: 5%",
-        "w.sql, line 14, query q4: bins 'age=0:100:3' do not cut the range",
-        "w.sql, line 14, query q4: MAX",
-        "w.sql, line 16, query q5: tau is stated twice for one query",
-        "w.sql, line 18, query q5: bins and GROUP BY do not go together",
-        "w.sql, line 19, query q5: '-- tau: ...' stands after the last statement",
+        "w.sql, line 11, query q5: '-- tau: ...' stands after a statement",
+        "w.sql, line 13, query q5: tau is empty; write -- tau: 5%",
+        "w.sql, line 14, query q5: bins 'age=0:100:3' do not cut the range",
+        "w.sql, line 14, query q5: MAX",
+        "w.sql, line 16, query q6: tau is stated twice for one query",
+        "w.sql, line 18, query q6: bins and GROUP BY do not go together",
+        "w.sql, line 19, query q6: '-- tau: ...' stands after the last statement",
     ):
         assert words in text
     assert "-- id" not in text
+
+
+BROKEN = """-- id: a
+SELECT COUNT(*) FROM D WHERE city = 'Rome;
+-- id: b
+SELECT COUNT(*) FROM D WHERE age => 3
+SELECT COUNT(*) FROM D WHERE city = 'Paris' AND sex = 'F
+-- id: c
+SELECT AVG(age) D;
+COUNT(*) FROM D;
+SELECT MAX(age) FROM D
+"""
+
+
+def test_a_broken_statement_hides_no_other(tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / "w.sql", BROKEN))
+    text = str(caught.value)
+    for words in (
+        "w.sql, line 2, query a: this line has a quote that is not closed",
+        "w.sql, line 4, query b: a second SELECT begins before this statement has ended",
+        "w.sql, line 4, query b: malformed SQL: => is no comparison; write >=",
+        "w.sql, line 5, query q3: this line has a quote that is not closed",
+        "w.sql, line 5, query q3: a second SELECT begins",
+        "w.sql, line 7, query c: there is no FROM D; write SELECT AVG(age) FROM D",
+        "w.sql, line 8, query q5: malformed SQL: SELECT is missing",
+        "w.sql, line 9, query q6: MAX(age) is not understood",
+    ):
+        assert words in text
+    assert len(caught.value.understood) == 0
+
+
+def test_a_row_without_from_hides_no_other(tmp_path: Path) -> None:
+    text = f"id,sql\na,{COUNT}\nb,SELECT COUNT(*)\nc,SELECT MAX(x) FROM D\n"
+    with pytest.raises(QueryError) as caught:
+        read_queries(written(tmp_path / "w.csv", text))
+    assert "w.csv, line 3, query b: there is no FROM D" in str(caught.value)
+    assert "w.csv, line 4, query c: MAX(x) is not understood" in str(caught.value)
+
+
+def test_statements_that_are_no_queries_are_told_by_number_and_line(tmp_path: Path) -> None:
+    file = written(tmp_path / "w.sql", f"{COUNT};\n" + "DROP TABLE D;\n" * 5)
+    words = "its statement 2 (line 2), statement 3 (line 3), statement 4 (line 4) and 2 others are"
+    with pytest.raises(QueryError, match=re.escape(words)):
+        read_queries(file)
 
 
 @pytest.mark.parametrize("line", ["-- id: women over 40", "-- id: women tau: 3%"])
