@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from pqd.deciders.names import nearest_names
 from pqd.errors import QueryError
-from pqd.sql.hints import begins_as_query, quoted, unclosed_quote
+from pqd.sql.hints import begins_as_query, unclosed_quote
 from pqd.sql.shapes import tokens
 
 # Names of the facts that can be stated beside a query, in comments and in columns.
@@ -304,7 +304,9 @@ def _closed(text: str, path: Path) -> tuple[str, list[int]]:
     A semicolon at the end of the line stays.
     """
     quotes = list[int]()
-    if _tokens(text) is not None and not any(map(_NEXT.search, quoted(text))):
+    places = _tokens(text)
+    parts = (text[start:stop] for start, stop, _ in places or ())
+    if places is not None and not any("\n" in part and _NEXT.search(part) for part in parts):
         return text, quotes
     closed = text
     while (start := unclosed_quote(closed)) is not None:

@@ -130,11 +130,6 @@ def _filled(message: str, match: re.Match[str], sql: str) -> str:
     return message.format(*parts)
 
 
-def quoted(text: str) -> list[str]:
-    """Texts and names in quotes."""
-    return [found["literal"] for found in _QUOTED.finditer(text) if found["literal"]]
-
-
 def unclosed_quote(text: str) -> int | None:
     """Place of the first quote that is not closed on its line; None if all are closed."""
     for found in _QUOTED.finditer(text):
