@@ -261,7 +261,8 @@ class Accountant:
         if not table.fingerprint and self.ledger.data_set(table) is None:
             # A dry run knows no account of the table; whether there is one, its rows would tell.
             spent = after or Charge()
-            limit = Allowance(self.budget.least(self.ledger.limit), spent.epsilon, spent.delta)
+            least = self.budget.least(self.ledger.limit)
+            limit = Allowance(least, spent.epsilon, spent.delta, planned=spent.epsilon)
             return quote_within(sets, limit)
         facts = (m.ledger_facts() for measurements in sets for m in measurements[:1])
         unit = unit_of(facts)

@@ -56,12 +56,16 @@ NO_LIMIT = Budget()
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Limit of a data set and what is spent of it: ever, or in one ``period`` of the calendar."""
+    """Limit of a data set and what is spent of it: ever, or in one ``period`` of the calendar.
+
+    ``planned`` is the part of ``epsilon`` that the same run needs before, and has not spent yet.
+    """
 
     limit: Budget = NO_LIMIT
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     period: Period | None = None
+    planned: Fraction = Fraction(0)
 
     def __str__(self) -> str:
         """Period in words, as it follows what is spent; empty without a period."""
@@ -351,11 +355,14 @@ def charge_within(
         if limit is None or needed.epsilon + spent <= limit:
             continue
         left = max(limit - spent, nothing)
-        needs, most, done, rest = map(epsilon_text, (needed.epsilon, limit, spent, left))
+        paid = spent - allowance.planned
+        needs, most, done, rest = map(epsilon_text, (needed.epsilon, limit, paid, left))
+        first = epsilon_text(allowance.planned)
+        more = f", {first} are for what this run draws first" if allowance.planned else ""
         raise BudgetError(
             f"this run needs epsilon {needs}{per_row}; of {most} for this data set {done} are "
-            f"spent{allowance} and {rest} left{where}. Nothing was spent.{allowance.remedy} Use "
-            "fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
+            f"spent{allowance}{more} and {rest} left{where}. Nothing was spent.{allowance.remedy} "
+            "Use fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
         )
     return charge
 

@@ -281,7 +281,12 @@ class Ledger:
         return charge_within(
             known_charge,
             *(
-                replace(each, epsilon=each.epsilon + more.epsilon, delta=each.delta + more.delta)
+                replace(
+                    each,
+                    epsilon=each.epsilon + more.epsilon,
+                    delta=each.delta + more.delta,
+                    planned=more.epsilon,
+                )
                 for each in (limit, *self.period_allowances(data_set))
             ),
             where=f" (ledger {self.path})",

@@ -157,13 +157,15 @@ class _Planned:
         plan, cells_from = self.plan, self.candidates.cells_from
         left_out = (each for one in plan.profiles for each in one.left_out)
         attacked = order if risks else ()
+        # Equal copies share one measurement, which is paid for once.
+        drawn = {self.risks[copy].measurement.cache_key: self.risks[copy] for copy in attacked}
         return RankingReport(
             private=self.candidates.private.label,
             columns=tuple(each.name for each in plan.profiles[0].columns),
             budget=(
                 *vector_parts(plan.measurement),
                 *([relations_part(plan.relations)] if plan.relations else []),
-                *(risk_part(self.risks[copy]) for copy in attacked),
+                *map(risk_part, drawn.values()),
             ),
             ways=max(each.ways for profile in plan.profiles for each in profile.marginals),
             risks={plan.names[copy]: risks[copy] for copy in attacked},

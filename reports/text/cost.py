@@ -217,14 +217,23 @@ def _total_sentence(cost: Cost, private: str) -> str:
 
 
 def _total_text(cost: Cost, table: str) -> str:
-    """What was spent on a table, without a full stop; of several versions, who has paid it."""
-    used = amount_text(cost.total or Fraction(0), cost.total_delta or Fraction(0))
-    most = f" of {epsilon_text(cost.limit)}" if cost.limit is not None else ""
+    """What was spent on a table, without a full stop; of several versions, who has paid it.
+
+    Other commands may have spent more than the budget of a spec, which limits its own runs.
+    """
+    total = cost.total or Fraction(0)
+    used = amount_text(total, cost.total_delta or Fraction(0))
+    most = over = ""
+    if cost.limit is not None:
+        most = f" of {epsilon_text(cost.limit)}"
+        if total > cost.limit:
+            over = f", by all commands; this run may go up to {most.removeprefix(' of ')} in all"
+            most = ""
     if cost.versions <= 1:
-        return f"In all {used}{most} spent on {table}"
+        return f"In all {used}{most} spent on {table}{over}"
     return (
-        f"In all {used}{most} spent on {cost.versions:,} versions of {table}: whoever is in each "
-        f"has paid it, in {counted(cost.runs, 'run')} since {cost.since}"
+        f"In all {used}{most} spent on {cost.versions:,} versions of {table}{over}: whoever is in "
+        f"each has paid it, in {counted(cost.runs, 'run')} since {cost.since}"
     )
 
 

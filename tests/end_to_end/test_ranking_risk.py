@@ -117,6 +117,12 @@ def test_the_copies_share_the_epsilon_of_attacks(leak: RankingReport) -> None:
     assert sum(part.epsilon for part in leak.budget) == leak.cost.epsilon
 
 
+def test_equal_copies_pay_for_their_attacks_once() -> None:
+    report = ranked({"clean": CLEAN, "again": CLEAN})
+    assert sum(part.epsilon for part in report.budget) == report.cost.epsilon == Fraction(3, 2)
+    assert [*report.risks] == [copy.candidate for copy in report.copies]
+
+
 def test_leaks_are_established_for_all_attacks_on_all_copies(leak: RankingReport) -> None:
     copies = {f"leaked{number}": LEAKED.iloc[number:] for number in range(5)}
     report = ranked(copies, alpha="0.007")

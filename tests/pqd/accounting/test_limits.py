@@ -244,7 +244,9 @@ def test_a_charge_to_come_counts_in_the_month(ledger: Ledger) -> None:
     assert ledger.check_budget(version(TABLE), costing("1/4"), after=first).epsilon == Fraction(
         1, 4
     )
-    with pytest.raises(BudgetError):
+    # It is not called spent.
+    told = r"of 1 for this data set 0 are spent in the month .*, 0.75 are for what this run draws "
+    with pytest.raises(BudgetError, match=f"{told}first and 0.25 left"):
         ledger.check_budget(version(TABLE), costing("1/2"), after=first)
 
 
