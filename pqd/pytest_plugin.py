@@ -158,8 +158,10 @@ class Trust:
     @property
     def _sizes(self) -> list[str]:
         """Notes on sizes that may be why all COUNT and SUM fail."""
-        notes = self.report.notes
-        return [each.sentence for each in notes if each.code == "sizes-unlike"]
+        from pqd.deciders.options import for_spec  # noqa: PLC0415 - pytest loads plugins at its start
+
+        with for_spec():
+            return [each.sentence for each in self.report.notes if each.code == "sizes-unlike"]
 
     def _table(self, name: str | None) -> str:
         names = list(self._spec.synthetic)

@@ -88,6 +88,25 @@ def test_a_check_that_a_gate_does_not_tell_says_what_the_gate_found(
     )
 
 
+def test_counts_that_all_fail_name_the_size(seeded: pytest.Pytester) -> None:
+    rows = "".join(f"{20 + k % 60}\n" for k in range(4000))
+    for name, lines in (("private", rows), ("copy", rows[:1200])):
+        (seeded.path / f"{name}.csv").write_text(f"age\n{lines}")
+    checks = "".join(
+        f'[[check]]\nid = "over-{age}"\nsql = "SELECT COUNT(*) FROM D WHERE age > {age}"\n'
+        for age in (30, 50)
+    )
+    (seeded.path / "audit.toml").write_text(
+        '[private]\npath = "private.csv"\n[synthetic.copy]\npath = "copy.csv"\n'
+        f'[defaults]\ntau = "10%"\nepsilon = 1\n{checks}'
+    )
+    seeded.makepyfile("def test_a(pqd):\n    pqd.assert_trusted('over-30')\n")
+    result = seeded.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    result.assert_outcomes(failed=1)
+    told = 'number of rows than copy.csv (400), scale = "rows" compares them per row.'
+    assert told in result.stdout.str()
+
+
 def test_the_option_names_the_spec_and_the_warning_is_a_warning(seeded: pytest.Pytester) -> None:
     spec = (ROOT / "samples" / "audit-fails.toml").read_text(encoding="utf-8")
     spec = spec.replace('path = "census', f'path = "{ROOT}/samples/census')
