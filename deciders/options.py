@@ -67,8 +67,9 @@ _SECTIONS: Mapping[str, str] = {
     "metadata": "[metadata]",
     "copy-epsilon": "[synthetic.NAME]",
     "attacks": "[[check]]",
-    **dict.fromkeys(("held-out", "held-out-dataset"), "[held_out]"),
+    **dict.fromkeys(("held-out", "held-out-dataset", "held-out-rows"), "[held_out]"),
     **dict.fromkeys(("secret", "known"), "[risk]"),
+    "names": "[budget]",
     "isotonic": "[release]",
     "mechanism-option": "[release]",
 }
@@ -78,6 +79,7 @@ _KEYS = {
     "decider-option": "decider_options",
     "held-out": "path",
     "held-out-dataset": "dataset",
+    "held-out-rows": "rows",
     "mechanism-option": "mechanism_options",
     "metadata": "file",
     "private-rows": "rows",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pqd.deciders.exact import Number
-    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
     from pqd.spec import Spec
 
 _SPEC = "audit.toml"
@@ -119,7 +119,7 @@ class Trust:
         if query in {check.id for check in self._spec.checks}:
             if tau is not None or epsilon is not None:
                 raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
-            return _passing(self._entry(query, name), self._gate_message, self._sizes)
+            return _passing(self._entry(query, name), self.report.gate, self._sizes)
         if tau is None or epsilon is None:
             known = ", ".join(check.id for check in self._spec.checks[:8])
             raise TypeError(
@@ -145,15 +145,6 @@ class Trust:
         table = {name: self._spec.synthetic[name]}
         alone = replace(self._spec, checks=(check,), synthetic=table, gate=None, names=None)
         return _passing(_run(alone).checks[0])
-
-    @property
-    def _gate_message(self) -> str:
-        """Outcome of the gate of the spec; empty without one."""
-        from pqd.reports.text.gate import gate_message  # noqa: PLC0415 - pytest loads plugins at its start
-
-        return (
-            f"the gate of all checks: {gate_message(self.report.gate)}" if self.report.gate else ""
-        )
 
     @property
     def _sizes(self) -> list[str]:
@@ -186,7 +177,9 @@ def _run(spec: Spec) -> CheckReport:
     return run_check(spec, SecureNoise())
 
 
-def _passing(entry: CheckResult, gate: str = "", sizes: Sequence[str] = ()) -> CheckResult:
+def _passing(
+    entry: CheckResult, gate: GateFacts | None = None, sizes: Sequence[str] = ()
+) -> CheckResult:
     """The entry, if its gate passes; otherwise the test fails, is skipped, or gets a warning.
 
     A check that a gate does not tell fails too: nothing shows that it holds.  The message then says
@@ -194,13 +187,16 @@ def _passing(entry: CheckResult, gate: str = "", sizes: Sequence[str] = ()) -> C
     """
     __tracebackhide__ = True
     from pqd.reports.text.check import failure_lines  # noqa: PLC0415 - pytest loads plugins at its start
+    from pqd.reports.text.gate import gate_message  # noqa: PLC0415 - pytest loads plugins at its start
 
     text = _harmless(f"{entry.id}: {entry.message}")
     if entry.gate in {"fail", "error", "untold"}:
-        untold = f"not told, since the gate did not pass; {gate}" if entry.gate == "untold" else ""
+        untold = []
+        if entry.gate == "untold":
+            outcome = f"the gate of all checks: {gate_message(gate)}" if gate else ""
+            untold = [f"not told, since the gate did not pass; {outcome}"]
         grows = any(each.aggregate in {"COUNT", "SUM"} for each in entry.verdicts)
-        lines = (entry.sql, *filter(None, [untold]), *failure_lines(entry))
-        lines += tuple(sizes) if grows else ()
+        lines = (entry.sql, *untold, *failure_lines(entry, gate), *(sizes if grows else ()))
         raise AssertionError("\n".join([text, *map(_harmless, lines)]))
     if entry.gate == "warn" and entry.status == "undecided":
         pytest.skip(text)

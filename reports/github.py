@@ -19,7 +19,7 @@ from pqd.reports.text.numbers import first_of
 from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
-    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 
 # GitHub shows ten errors and ten warnings of a step, so more lines would only fill the log.
 _MOST = 50
@@ -38,7 +38,7 @@ def github_text(report: "CheckReport", path: str) -> str:
     left = len(told) - _MOST
     if left > 0:
         told = [entry for entry in worst_first(report) if _level(entry)][:_MOST]
-    lines = [_remark(entry, path) for entry in told]
+    lines = [_remark(entry, path, report.gate) for entry in told]
     costs = map(visible, cost_lines(report))
     summary = [f"{result(report).text}: {counts_sentence(report)}", *first_of(costs)]
     if left > 0:
@@ -50,8 +50,8 @@ def github_text(report: "CheckReport", path: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _remark(entry: "CheckResult", path: str) -> str:
-    lines = [message_text(entry.message), *map(visible, failure_lines(entry))]
+def _remark(entry: "CheckResult", path: str, gate: "GateFacts | None") -> str:
+    lines = [message_text(entry.message), *map(visible, failure_lines(entry, gate))]
     text = stamped(entry, "\n".join(lines))
     title = f"{entry.standing.badge.text} {visible(entry.id)}"
     return _command(_level(entry) or "notice", path, entry.line, title, text)

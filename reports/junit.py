@@ -19,7 +19,7 @@ from pqd.reports.text.check import (
 from pqd.reports.text.query import SIMULATED
 
 if TYPE_CHECKING:
-    from pqd.reports.models.check import CheckReport, CheckResult
+    from pqd.reports.models.check import CheckReport, CheckResult, GateFacts
 
 # Signs that XML 1.0 cannot hold (section 2.2, production 2).
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -39,7 +39,7 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     properties = ET.SubElement(suite, "properties")
     for key, value in (("dry", report.dry), ("simulated", report.simulated)):
         ET.SubElement(properties, "property", {"name": key, "value": str(value).lower()})
-    cases = [_case(suite, name, entry) for entry in report.checks]
+    cases = [_case(suite, name, entry, report.gate) for entry in report.checks]
     counts = {"tests": len(cases)}
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         counts[plural] = sum(case.find(tag) is not None for case in cases)
@@ -56,7 +56,7 @@ def junit_text(report: CheckReport, timestamp: str = _NO_TIME) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
 
-def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
+def _case(suite: ET.Element, name: str, entry: CheckResult, gate: GateFacts | None) -> ET.Element:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -65,7 +65,7 @@ def _case(suite: ET.Element, name: str, entry: CheckResult) -> ET.Element:
     message = message_text(entry.message)
     told = stamped(entry, message)
     text = xml_text(
-        "\n".join([told, visible(entry.sql, keep="\n"), *map(visible, detail_lines(entry))])
+        "\n".join([told, visible(entry.sql, keep="\n"), *map(visible, detail_lines(entry, gate))])
     )
     tag = _tag(entry)
     if tag is None:

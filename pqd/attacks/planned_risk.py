@@ -6,7 +6,7 @@ so does the held-out table, in an account of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -480,11 +480,15 @@ def risk_plan(
     known, quote = existing(accountant), quote_dry([risk.own], accountant, progress)
     other_cost, other_notes = price_of_held_out([risk], held_out, progress)
     report = planned_report(risk, cost_of(quote, known, risk.own.unit), other_cost)
-    notes = [*report.notes, *dry_notes([quote], known, risk.own.private.label), *other_notes]
-    if lacking := risk.parameters.unstated_rows:
-        size = copy_size(risk.bound)
-        notes.insert(0, note("risk-rows-unstated", copy=size, options=lacking))
+    own = (*report.notes, *dry_notes([quote], known, risk.own.private.label))
+    notes = [*unstated_rows_notes(risk), *own, *other_notes]
     return replace(report, notes=tuple(dict.fromkeys(notes)))
+
+
+def unstated_rows_notes(risk: PlannedRisk) -> Iterator[Note]:
+    """Note that a plan takes the number of the copy's rows for numbers that nobody stated."""
+    if lacking := risk.parameters.unstated_rows:
+        yield note("risk-rows-unstated", copy=copy_size(risk.bound), options=lacking)
 
 
 def planned_report(risk: PlannedRisk, cost: Cost, held_out_cost: Cost | None) -> RiskReport:

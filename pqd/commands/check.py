@@ -17,6 +17,7 @@ from pqd.attacks.planned_risk import (
     measure_held_out,
     quote_both,
     quote_held_out,
+    unstated_rows_notes,
 )
 from pqd.batches.mechanisms import RunBudget
 from pqd.batches.shared_budget import verdict_plans_beside
@@ -440,7 +441,11 @@ def _planned(
     report = _report(spec, bound, plan, bound.results(result, broken), cost)
     if other and bound.held_out:
         report = replace(report, held_out_cost=bound.held_out.cost(other, bound.unit))
-    notes = (*report.notes, *dry_notes([quote], known, bound.private.label))
+    notes = (
+        *report.notes,
+        *dict.fromkeys(one for risk in plan.risks for one in unstated_rows_notes(risk)),
+        *dry_notes([quote], known, bound.private.label),
+    )
     if other and bound.held_out:
         notes += held_out_notes(other, bound.held_out)
     return replace(report, dry=True, notes=notes)

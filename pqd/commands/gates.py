@@ -352,8 +352,14 @@ def narrow_check(
 
 
 def gate_notes(gate: GateFacts, warnings: Sequence[Note] = ()) -> tuple[Note, ...]:
-    """Notes on a gate: how often it was asked, and the ``warnings`` before it was decided."""
-    notes = [] if gate.outcome is None else [*warnings]
+    """Notes on a gate: how often it was asked, and the ``warnings`` before it was decided.
+
+    The warnings are of checks that chance may fail, so they are no reason once another check fails,
+    or one is named that does.
+    """
+    worst = gate.worst
+    failed = worst is not None and worst.conclusive and not worst.holds
+    notes = [] if gate.outcome is None or failed else [*warnings]
     if gate.looks > 1:
         notes.append(
             note("looked-again", queries=(ALL_CHECKS,), looks=gate.looks, alpha=gate.alpha)

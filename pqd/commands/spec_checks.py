@@ -422,14 +422,18 @@ class BoundChecks:
         on_copy = [c for c in self._spec.checks if c.risk and selected.synthetic in c.synthetic]
         asked = {each.risk for each in on_copy}
         kinds = [kind for kind in KINDS if asked & {kind, ALL_ATTACKS}]
+        guesses = "inference" in kinds
         return RiskParameters.parse(
+            secrets=terms.secrets if guesses else None,
+            known=terms.known if guesses else None,
+            learner=terms.learner if guesses else "nearest",
             total_epsilon=terms.total_epsilon,
             tau=check.tau if check.tau is not None else 0,
             alpha=check.alpha,
-            secrets=terms.secrets,
-            known=terms.known,
-            learner=terms.learner,
             attacks=kinds,
+            # These are rows, which say nothing of persons.
+            private_rows=self._spec.private_rows if self.unit is None else None,
+            held_out_rows=self._spec.held_out.rows if self._spec.held_out else None,
             copy_epsilon=self._spec.copy_epsilon.get(selected.synthetic),
             facts=self._columns,
         )

@@ -125,11 +125,15 @@ class ReleaseSpec:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutSpec:
-    """Section ``[held_out]``: the table, the most that it may ever spend, and its data set."""
+    """Section ``[held_out]``: the table, the most that it may ever spend, its data set, its rows.
+
+    ``rows`` is the number of its rows, or with a unit of its persons, which a dry run plans with.
+    """
 
     source: Source
     epsilon: Fraction | None
     dataset: str | None
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

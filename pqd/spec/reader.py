@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqd.batches.mechanisms import RunBudget
+from pqd.deciders.exact import Number
 from pqd.deciders.names import closest_name, suggestion
 from pqd.deciders.options import for_spec, option
 from pqd.engine.reading.text_format import USUAL, TextFormat
@@ -39,6 +40,7 @@ from pqd.spec.toml import UnreadableError, read_toml
 from pqd.spec.validation import Document, Values, header
 from pqd.spec.value_types import quoted
 from pqd.sql.query import RULE_TOLERANCE, rule_sql
+from pqd.sql.tolerance import Tolerance
 from pqd.stated.budgets import AUTO
 from pqd.stated.column_facts import parse_columns
 from pqd.stated.decider_options import Options, read_options
@@ -301,12 +303,18 @@ def _risk(
             document.require(name)
     if asked is not None and is_gated:
         text = "a check of risk compares two private tables, and a gate is one test of one table"
-        hint = "leave the gate out, or leave the check out and run pqd risk beside it"
+        hint = "put the checks of risk into a spec of their own (docs/pipeline.md, step 4)"
         document.add(Code.CONTRADICTION, ("check", asked, "risk"), f"{text}; {hint}")
+    if asked is not None and not any(each.get("risk") in {"all", "inference"} for each in checks):
+        for name in ("secrets", "known", "learner"):
+            if name in terms and terms[name] != "nearest":
+                text = f'[risk] {name} is for checks of risk = "inference" or "all"'
+                hint = "this file has none; leave the line out, or add such a check"
+                document.add(Code.CONTRADICTION, ("risk", name), f"{text}, and {hint}")
     if source is None or "total_epsilon" not in terms:
         return None, None
     return (
-        HeldOutSpec(source, stated.get("epsilon"), stated.get("dataset")),
+        HeldOutSpec(source, stated.get("epsilon"), stated.get("dataset"), stated.get("rows")),
         RiskSpec(
             terms["total_epsilon"], terms.get("secrets"), terms.get("known"), terms["learner"]
         ),
@@ -409,11 +417,21 @@ def _checks(
             # A check that names a decider of its own takes no options of another one.
             options = common if "sql" in values and "decider" not in values else ()
         own["decider_options"] = options
+        if "risk" in values and "tau" in values:
+            _check_share(document, label, where, values["tau"])
         if "column" in values and not is_gated:
             text = f"{label} has many conditions on the values of a column, so it needs a gate"
             hint = f"add gate = 0.25 to [budget], or run with {option('--gate 0.25')}"
             document.add(Code.MISSING_KEY, (*where, "column"), f"{text}; {hint}")
         yield own | _fixed(values)
+
+
+def _check_share(document: Document, label: str, where: Where, tau: Number) -> None:
+    """Note a tolerance of a check of risk that is no share of the rows."""
+    try:
+        Tolerance.parse(tau).share_of("what an attack gains")
+    except ParameterError as error:
+        document.add(Code.INVALID_VALUE, (*where, "tau"), f"{label}: {error}")
 
 
 def _fixed(values: Values) -> Values:

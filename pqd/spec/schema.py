@@ -282,6 +282,12 @@ SECTIONS = (
             _path(f"The held-out table: {_PLACES}", "others.csv"),
             Key("epsilon", BUDGET, "The most epsilon, over all runs; no limit if left out."),
             Key(
+                "rows",
+                PRIVATE_ROWS,
+                "Number of its rows, with a unit of its persons, where it may be published: a dry "
+                "run plans with it, and takes the copy's number if it is left out.",
+            ),
+            Key(
                 "dataset",
                 TEXT,
                 "Name of the data set of which it is a version, as under [private].",

@@ -25,6 +25,7 @@ _YAML = re.compile(r"""\s*(- +)?([\w-]+|"[^"]*"|'[^']*'):(\s|$)|\s*- |---\s*$"""
 _SQL = re.compile(r"\s*(SELECT\b|--)", re.IGNORECASE)
 # Patterns of faulty lines, each with a remedy; the first pattern that fits is used.
 _HINTS = (
+    (r"=\s*[+-]?\d+,\d+\s*(#|$)", "a number has a decimal point, such as 0.01"),
     (r"=\s*[+-]?[\d._]+\s*%", 'a share needs quotes, such as tau = "5%"'),
     (r'=\s*"[^"]*\\', "a backslash needs single quotes around the text, or write / in a path"),
     (r"""=\s*("{3}|'{3})""", "end the text with the three quotes that it begins with"),

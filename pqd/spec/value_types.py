@@ -90,6 +90,10 @@ def _number(parse: Callable[[Any, str], Any], wanted: str, text: str, **limits: 
 
 
 def _tolerance(value: Any, _: str) -> Any:  # noqa: ANN401 - kept as it was written
+    if isinstance(value, str) and not any(sign.isdigit() for sign in value):
+        # An amount is of queries alone.
+        text = f'tau is {value!r}; write a share such as "5%", or for a query an amount such as 10'
+        raise ParameterError(text)
     Tolerance.parse(value)
     return value
 

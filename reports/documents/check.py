@@ -53,6 +53,7 @@ from pqd.reports.text.check import (
     message_parts,
     price_lines,
     result,
+    step_of_gate,
     worst_first,
 )
 from pqd.reports.text.cost import (
@@ -87,7 +88,7 @@ from pqd.reports.text.query import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.check import AttackedFacts, CheckReport, CheckResult
+    from pqd.reports.models.check import AttackedFacts, CheckReport, CheckResult, GateFacts
 
 _QUESTION = "Are the private table's answers within the tolerance of the copy's, as expected?"
 # In a report of many checks, at most this many checks of each standing but FAILED are listed.
@@ -206,7 +207,10 @@ def _checks(report: CheckReport) -> Table:
     for standing in CHECKS:
         whole = standing in {Standing.FAILED, Standing.NARROW}
         checks = [check for check in report.checks if check.standing is standing]
-        rows = [_row(check, mixed=mixed) if is_decided else _planned(check) for check in checks]
+        rows = [
+            _row(check, report.gate, mixed=mixed) if is_decided else _planned(check, report.gate)
+            for check in checks
+        ]
         if report.gate:
             # The message is a cell, so it is not said twice.
             rows = [row if row.open else replace(row, aside="") for row in rows]
@@ -231,19 +235,19 @@ def _checks(report: CheckReport) -> Table:
     )
 
 
-def _planned(check: CheckResult) -> Row:
+def _planned(check: CheckResult, gate: GateFacts | None) -> Row:
     """Row of a check without a verdict."""
     first, under = message_parts(check.message)[0]
     text = "see below" if check.gate == "error" else "" if under else first
-    return _named(check, (Cell(text),))
+    return _named(check, gate, (Cell(text),))
 
 
-def _row(check: CheckResult, *, mixed: bool) -> Row:
+def _row(check: CheckResult, gate: GateFacts | None, *, mixed: bool) -> Row:
     """Row of a check, with a row below it for each group that keeps the check from passing."""
     if len(check.verdicts) == 1:
-        return _named(check, _single(check, check.verdicts[0], mixed=mixed))
+        return _named(check, gate, _single(check, check.verdicts[0], mixed=mixed))
     if check.attacked:
-        return _named(check, _attacked(check, check.attacked))
+        return _named(check, gate, _attacked(check, check.attacked))
     unsure, wrong = (
         [verdict for verdict in check.verdicts if check.status_of(verdict) == status]
         for status in ("undecided", "not as expected")
@@ -267,7 +271,7 @@ def _row(check: CheckResult, *, mixed: bool) -> Row:
     )
     rows = [verdict_row(verdict, check.tolerance, mixed=mixed) for verdict in members]
     parts = [replace(row, cells=(*row.cells[:-1], expected)) for row in rows]
-    return _named(check, cells, parts)
+    return _named(check, gate, cells, parts)
 
 
 def _single(check: CheckResult, verdict: Verdict, *, mixed: bool) -> tuple[Cell, ...]:
@@ -303,7 +307,12 @@ def _attacked(check: CheckResult, tried: AttackedFacts) -> tuple[Cell, ...]:
     return Cell(number), Cell(spaced(check.tolerance)), Cell(), gap, Cell(", ".join(words)), Cell()
 
 
-def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = ()) -> Row:
+def _named(
+    check: CheckResult,
+    gate: GateFacts | None,
+    cells: tuple[Cell, ...],
+    parts: Sequence[Row] = (),
+) -> Row:
     standing = check.standing
     mark = Cell(badge=standing.badge, sort=CHECKS.index(standing))
     broken = check.gate == "error"
@@ -318,7 +327,7 @@ def _named(check: CheckResult, cells: tuple[Cell, ...], parts: Sequence[Row] = (
         aliases=(check.id.partition("@")[0],),
         open=broken,
         parts=parts,
-        details=lambda: _details(check),
+        details=lambda: _details(check, gate),
     )
 
 
@@ -343,13 +352,13 @@ def _message(check: CheckResult) -> Iterator[str]:
             yield p_value
 
 
-def _details(check: CheckResult) -> Iterator[Block]:
+def _details(check: CheckResult, gate: GateFacts | None) -> Iterator[Block]:
     first, *others = message_parts(check.message)
     if places := [first, *others] if first[1] is not None else others:
         text = "\n".join(line for line, _ in places)
         yield Code("The place in the query", text, [carets or "" for _, carets in places])
     if check.gate == "error":
-        yield Lines(lines([*advice(check), f"see line {check.line} of the spec"]))
+        yield Lines(lines([*advice(check, gate), f"see line {check.line} of the spec"]))
         return
     if len(check.verdicts) == 1:
         yield from verdict_details(check.verdicts[0], check.tolerance)
@@ -359,7 +368,7 @@ def _details(check: CheckResult) -> Iterator[Block]:
         yield Code("Query", check.sql)
     yield Lines(lines(list(detail_lines(check))[:1], "detail"))
     yield Lines(lines(attack_lines(check, check.attacks)))
-    yield Lines(lines([*price_lines(check.verdicts), *advice(check)]))
+    yield Lines(lines([*price_lines(check.verdicts), *advice(check, gate)]))
 
 
 def _grouped(check: CheckResult) -> Table:
@@ -424,7 +433,9 @@ def _step(report: CheckReport) -> Text:
         # A gate of a profile has no spec.
         of_spec = report.spec.endswith(".toml")
         return command if of_spec else f"the same without {option('--dry-run')}"
-    for check in worst_first(report) if report.gate is None else ():
+    if report.gate is not None:
+        return step_of_gate(report)
+    for check in worst_first(report):
         if check.gate in {"fail", "warn", "known"}:
             return f"{command} ", Option("explain", check.id)
     return ""

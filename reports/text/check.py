@@ -14,18 +14,18 @@ from pqd.deciders.options import for_spec, option
 from pqd.reports.blocks import Badge
 from pqd.reports.escape import caret_lines, visible
 from pqd.reports.models.check import status_of_attack
-from pqd.reports.models.query import SCORES
+from pqd.reports.models.query import MEAN_DISTANCE, SCORES
 from pqd.reports.models.standings import CHECKS, Standing, passes_first
 from pqd.reports.text.cost import cost_sentences
 from pqd.reports.text.distances import alarm_words
 from pqd.reports.text.gate import (
+    ALARM_STEP,
     ALL_CHECKS,
-    ALL_STEP,
-    GATE_STEP,
     GROWING_STEP,
     NAMED_STEP,
     ROWS_STEP,
     VALUES_STEP,
+    gate_step,
     outcome_message,
 )
 from pqd.reports.text.numbers import (
@@ -60,7 +60,7 @@ from pqd.reports.text.risk import (
 
 if TYPE_CHECKING:
     from pqd.reports.models.audit import Verdict
-    from pqd.reports.models.check import CheckReport, CheckResult, Status
+    from pqd.reports.models.check import CheckReport, CheckResult, GateFacts, Status
     from pqd.reports.models.profile import Alarm
     from pqd.reports.models.refusals import LeftOut
     from pqd.reports.models.risk import AttackFacts
@@ -226,11 +226,9 @@ def attacks_price(epsilon: Fraction, attacks: int, tables: str) -> str:
 
 
 def low_attacks(attacks: Sequence[AttackFacts]) -> str:
-    """Which attacks a run hardly decides at this tolerance, and from which one all are decided."""
-    least = max(each.outlook.tau_decided for each in attacks if each.outlook)
-    enough = f"a tau of {tau_text(least)} % decides" if least < 1 else "no tau decides"
-    number = "it" if len(attacks) == 1 else "all of them"
-    return f"hardly decides {_named([each.name for each in attacks])}: {enough} {number}"
+    """Which attacks a run hardly decides at this tolerance, and what would decide all of them."""
+    names = _named([each.name for each in attacks])
+    return f"hardly decides {names}; {_ways(attacks)} would do"
 
 
 def _named(names: Sequence[str]) -> str:
@@ -363,8 +361,8 @@ def distance_tolerance(verdict: Verdict, check: CheckResult) -> str:
     return amount_text(verdict, verdict.tau)
 
 
-def detail_lines(check: CheckResult) -> Iterator[str]:
-    """All lines on a check that stand below its message."""
+def detail_lines(check: CheckResult, gate: GateFacts | None = None) -> Iterator[str]:
+    """All lines on a check that stand below its message; ``gate`` is that of the report."""
     place = f"line {check.line} of the spec"
     # An entry for the error that stopped a run has no expectation.
     stated = f"; expected: {check.expect}; tolerance {spaced(check.tolerance)}"
@@ -376,10 +374,10 @@ def detail_lines(check: CheckResult) -> Iterator[str]:
     for verdict in check.verdicts if len(check.verdicts) > 1 else ():
         yield _group_line(verdict)
     yield from price_lines(check.verdicts)
-    yield from advice(check)
+    yield from advice(check, gate)
 
 
-def failure_lines(check: CheckResult) -> Iterator[str]:
+def failure_lines(check: CheckResult, gate: GateFacts | None = None) -> Iterator[str]:
     """Lines below the message of a check that did not pass, where there is room for a few.
 
     The question and what is known of the answer, what it cost, and the next step.  Of many groups
@@ -393,7 +391,7 @@ def failure_lines(check: CheckResult) -> Iterator[str]:
     told_of = [each for each in check.attacks if status_of_attack(each) != "as expected"]
     yield from attack_lines(check, told_of)
     yield from price_lines(check.verdicts)
-    yield from advice(check)
+    yield from advice(check, gate)
 
 
 def attack_lines(check: CheckResult, attacks: Sequence[AttackFacts]) -> Iterator[str]:
@@ -426,13 +424,15 @@ def _group_line(verdict: Verdict) -> str:
     return "   ".join([verdict_words(verdict)[0], *group_parts(verdict)])
 
 
-def advice(check: CheckResult) -> Iterator[str]:
-    """Next step for a check that fails or warns, unless its message already names one."""
-    find = _risk_step if check.attacks else _next_step
-    judged = check.gate in {"fail", "warn"} and check.status != "planned"
-    step = find(check) if judged else None
-    if step:
-        yield f"next: {step} (line {check.line})"
+def advice(check: CheckResult, gate: GateFacts | None = None) -> Iterator[str]:
+    """Next step for a check that fails or warns, unless its message already names one.
+
+    ``gate`` is that of the report; None without one.
+    """
+    if check.gate in {"fail", "warn"} and check.status != "planned":
+        place = f" (line {check.line})" if check.line > 1 else ""
+        if step := _step_in(gate, check) if gate else check_step(check):
+            yield f"next: {step}{place}"
 
 
 # SQL of a query that grows with the rows, and of a COUNT of all rows.
@@ -440,41 +440,25 @@ _GROWING = re.compile(r"\s*SELECT\s+(COUNT|SUM)\s*\((?!\s*DISTINCT\b)", re.IGNOR
 _ALL_ROWS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\s+\w+\s*;?\s*", re.IGNORECASE)
 
 
-def _subject(check: CheckResult) -> str:
-    distance = any(verdict.is_distance for verdict in check.verdicts)
-    return "this distribution" if distance else "this query"
+def step_of_gate(report: CheckReport) -> str:
+    """Next step after a gate that did not pass: that of the check that it named, if it did."""
+    gate = report.gate
+    named = [each for each in report.own_checks if each.gate == "fail"]
+    if gate is None or gate.p_value is None or not named:
+        return gate_step(gate) if gate else ""
+    return f"{named[0].id}: {_step_in(gate, named[0])}"
 
 
-def _next_step(check: CheckResult) -> str | None:
-    if not check.verdicts:
-        return _step_of_gate(check)
-    if check.status == "undecided":
-        remedy = "give this check a larger epsilon or tau"
-        milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""
-        return f"{remedy}{milder}"
-    if check.status == "not as expected":
-        if check.alarm is not None:
-            return (
-                "do not publish this copy; if its generator is differentially private, state its "
-                "epsilon: copy_epsilon in [synthetic.NAME]"
-            )
-        if check.expect == "far":
-            return 'the answers are close; if they should be, set expect = "close"'
-        accept = 'a larger tau or severity = "warn"' if check.gate == "fail" else "a larger tau"
-        return (
-            f"do not rely on {_subject(check)} on {_tables(check.verdicts, 'the copy')}; make "
-            f"that table better, or accept the gap with {accept}"
-        )
-    # The message of an error already says what to do.
-    return None
-
-
-def _step_of_gate(check: CheckResult) -> str:
-    """Next step for a check of a gate; what to do about a condition is said where it is named."""
-    if check.status == "undecided":
-        return GATE_STEP.format(option("--dry-run"))
+def _step_in(gate: GateFacts, check: CheckResult) -> str:
+    """Next step for the gate itself, or for the check that it named."""
     if check.id == ALL_CHECKS:
-        return ALL_STEP.format(option("--names 0.5"))
+        return gate_step(gate)
+    if gate.p_value is None:
+        # What fails in public says itself what to do.
+        return ""
+    is_score = check.sql.startswith(MEAN_DISTANCE)
+    if check.sql == "alarm" or (is_score and check.expect == "far"):
+        return ALARM_STEP
     if check.sql.startswith("VALUES("):
         return VALUES_STEP
     if not _GROWING.match(check.sql) or check.tolerance.endswith("of rows"):
@@ -484,19 +468,56 @@ def _step_of_gate(check: CheckResult) -> str:
     return ROWS_STEP if _ALL_ROWS.fullmatch(check.sql) else growing
 
 
+def check_step(check: CheckResult) -> str:
+    """Next step for a check that fails or warns; empty if its message already says what to do."""
+    if check.attacks:
+        return _risk_step(check)
+    if check.status == "undecided":
+        milder = ', or set on_undecided = "warn"' if check.gate == "fail" else ""
+        return f"give this check a larger epsilon or tau{milder}"
+    if check.status != "not as expected" or not check.verdicts:
+        # The message of an error, or of what fails in public, already says what to do.
+        return ""
+    if check.alarm is not None:
+        return (
+            "do not publish this copy; if its generator is differentially private, state its "
+            "epsilon: copy_epsilon in [synthetic.NAME]"
+        )
+    if check.expect == "far":
+        return 'the answers are close; if they should be, set expect = "close"'
+    accept = 'a larger tau or severity = "warn"' if check.gate == "fail" else "a larger tau"
+    subject = "distribution" if any(each.is_distance for each in check.verdicts) else "query"
+    return (
+        f"do not rely on this {subject} on {_tables(check.verdicts, 'the copy')}; make "
+        f"that table better, or accept the gap with {accept}"
+    )
+
+
 def _risk_step(check: CheckResult) -> str:
     """Next step for a check of risk that fails or warns."""
     if check.status == "undecided":
         if any(each.held_out and each.held_out.below_zero for each in check.attacks):
             return CONTROL_STEP
-        return (
-            "more held-out rows, fewer kinds of attacks in the spec, a larger total_epsilon in "
-            "[risk] or a larger tau decide it"
-        )
+        unsure = [each for each in check.attacks if each.standing is Standing.UNDECIDED]
+        return f"{_ways(unsure)}, or fewer kinds of attacks in the spec, decide it"
     return (
         "do not hand this copy out before you know why: pqd risk shows all figures, and only a "
         "generator with differential privacy bounds every attack"
     )
+
+
+def _ways(attacks: Sequence[AttackFacts]) -> str:
+    """What decides all of some attacks, each way by itself."""
+    told = [each.outlook for each in attacks if each.outlook]
+    rows = [n for each in told if (n := each.needed_held_out_rows) is not None]
+    paid = [x for each in told if (x := each.needed_epsilon) is not None]
+    least = max((each.tau_decided for each in told), default=1.0)
+    ways = [f"about {max(rows):,} held-out rows"] if rows and len(rows) == len(told) else []
+    if paid and len(paid) == len(told):
+        ways.append(f"[risk] total_epsilon = {epsilon_text(max(paid))}")
+    if least < 1:
+        ways.append(f'tau = "{tau_text(least)}%"')
+    return ", or ".join(ways) or "more rows in both tables"
 
 
 def _tables(verdicts: Sequence[Verdict], several: str) -> str:

@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 # Name of the result that stands for the whole gate; no id of a check has a blank.
 ALL_CHECKS = "all checks"
 _MOST_NAMED = 3
-# Next steps after a gate that shows nothing, and for the check that it named.
-ALL_STEP = (
-    "see the check that the gate named; if it named none, give names an epsilon of its own "
-    "([budget] names = 0.5, or {0}): the gate itself is then replayed at no cost"
-)
-NAMED_STEP = "make the copy better there, or give this check a larger tau"
+# Next steps for a check that a gate named.
+NAMED_STEP = "make the copy better there; only a gap that you know and accept takes a larger tau"
 # Of a COUNT or a SUM; and of a COUNT of all rows, which has no meaning per row.
 GROWING_STEP = f"{NAMED_STEP}; if the copy has another size, {{0}} compares per row"
 ROWS_STEP = f"{NAMED_STEP}; if the copy has another size on purpose, leave this check out"
@@ -41,9 +37,11 @@ VALUES_STEP = (
     "make the copy better there, or take this check out: its tau is that of distances, and counts "
     "of rows may be off by a fifth and what chance and noise add"
 )
-GATE_STEP = (
-    "give the gate a larger epsilon, or a larger tau to each check that {0} calls not decidable"
+ALARM_STEP = (
+    "do not hand the copy out; ask its maker whether real rows are in it, and let pqd risk look "
+    "for them"
 )
+_PUBLIC_STEP = "make the copy with every column again, or leave the column out of the gate"
 HOW_TO_READ = (
     "A gate is one test of whether all conditions hold: the least of their margins, with noise. If "
     "it passes, the p-value is the chance of passing if any of them failed. If it does not, it "
@@ -156,15 +154,30 @@ def needs_text(epsilon: float) -> str:
 
 
 def names_sentence(gate: GateFacts) -> str:
-    """Why nothing was named, or what would name the worst; empty if it is named or all hold."""
-    if gate.outcome in {None, "holds"} or gate.worst or gate.p_value is None:
+    """Why the budget does not name the worst condition; empty if that is not the case."""
+    refused = gate.names_refused
+    return f"The worst condition is not named: {refused}" if refused else ""
+
+
+def gate_step(gate: GateFacts) -> str:
+    """Next step after a gate that did not pass; empty if it passed or is only planned."""
+    if gate.outcome in {None, "holds"}:
         return ""
-    if gate.names_refused:
-        return f"The worst condition is not named: {gate.names_refused}"
-    return (
-        "An epsilon of its own names the worst condition: [budget] names = 0.5, or "
-        f"{option('--names 0.5')}. The gate itself is then replayed at no cost."
-    )
+    if gate.p_value is None:
+        return _PUBLIC_STEP
+    names, worst = option("--names 0.5"), gate.worst
+    named = f"{names} names the worst check, for an epsilon of its own"
+    named = f"{named}; the gate itself is then replayed at no cost"
+    if worst is not None:
+        if worst.conclusive and not worst.holds:
+            return f"see {worst.name}, which the gate named"
+        more = epsilon_text(worst.epsilon)
+        named = f"a larger {option('--names')} than {more} tells which check is the worst"
+    if gate.outcome == "fails":
+        return named
+    dry = option("--dry-run")
+    decides = f"a larger epsilon for the gate decides it, and {dry} names what it hardly decides"
+    return f"{decides}; or {named}"
 
 
 def condition_message(facts: Sequence[QueryFacts], expect: str) -> str:

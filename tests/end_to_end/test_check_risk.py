@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from contextlib import closing
@@ -192,7 +193,8 @@ def test_an_undecided_check_fails_unless_the_spec_says_otherwise() -> None:
         assert (result.status, result.gate) == ("undecided", gate)
         assert "undecided: copied" in result.message
         junit = junit_text(checked(tight + more))
-        assert "more held-out rows, fewer kinds of attacks in the spec" in junit
+        assert "or fewer kinds of attacks in the spec, decide it" in junit
+        assert re.search(r'next: tau = "[0-9.]+%", or fewer kinds', junit)
 
 
 @pytest.mark.parametrize("noise", [EXACT, SimulatedNoise(3)])
@@ -242,8 +244,33 @@ def test_a_dry_run_tells_what_a_run_hardly_decides() -> None:
     assert checks["wide@clean"].standing is Standing.PLANNED
     assert checks["narrow@clean"].standing is Standing.NARROW
     told = " ".join(str(report).split())
-    assert "hardly decides copied: a tau of " in told
+    assert re.search(r'hardly decides copied; tau = "[0-9.]+%" would do', told)
+    assert "state rows in [private] and rows in [held_out] where that may be published" in told
     assert "Next: change what LOW names" in told
+
+
+def test_a_dry_run_plans_with_the_rows_that_the_spec_states() -> None:
+    tables = TABLES.replace('path = "private.csv"\n', 'path = "private.csv"\nrows = 900\n')
+    text = f'{tables}{HELD}rows = {{}}\n{TERMS}{COPIED}tau = "3%"\n'
+    standings = []
+    for rows in (100_000, 20):
+        Path("audit.toml").write_text(text.format(rows), encoding="utf-8")
+        report = run_check(read_spec("audit.toml", {}), EXACT, dry_run=True)
+        standings.append(by_id(report)["copied@clean"].standing)
+        assert "risk-rows-unstated" not in {each.code for each in report.notes}
+    assert standings == [Standing.PLANNED, Standing.NARROW]
+    ways = r'about [0-9,]+ held-out rows, or tau = "[0-9.]+%" would do'
+    assert re.search(f"hardly decides copied; {ways}", by_id(report)["copied@clean"].message)
+
+
+def test_secrets_are_of_the_copies_whose_checks_guess_them() -> None:
+    terms = TERMS + 'secrets = ["job"]\n'
+    copied, guessed = (each + 'synthetic = ["{}"]\n' for each in (COPIED, GUESSED))
+    text = [TABLES, HELD, terms, copied.format("clean"), guessed.format("leaked")]
+    Path("audit.toml").write_text("".join(text), encoding="utf-8")
+    report = run_check(read_spec("audit.toml", {}), EXACT)
+    assert [each.column for each in by_id(report)["guessed@leaked"].attacks] == ["job"]
+    assert [each.id for each in by_id(report)["copied@clean"].attacks] == ["copied"]
 
 
 def test_nothing_is_spent_if_one_account_cannot_pay() -> None:
@@ -308,19 +335,14 @@ def test_a_person_of_several_rows_counts_as_one_row_at_most() -> None:
     assert "as one row, so leave it out" in results["copied@leaked"].message
 
 
-def test_a_wrong_secret_or_tolerance_is_told_before_anything_is_spent() -> None:
-    for terms, more, words in (
-        ('secrets = ["jbo"]\n', GUESSED, '"jbo"'),
-        ("", COPIED + "tau = 5\n", "5"),
-        ('known = ["age"]\n', COPIED, "inference"),
-    ):
-        text = TABLES + HELD + TERMS + terms + more
-        Path("audit.toml").write_text(text, encoding="utf-8")
-        ledger = Path("ledger.sqlite")
-        report = run_check(read_spec("audit.toml", {}), SecureNoise(), ledger=ledger)
-        assert {each.gate for each in report.checks} == {"error"}
-        assert words in report.checks[0].message
-        assert not ledger.exists()
+def test_a_wrong_secret_is_told_before_anything_is_spent() -> None:
+    text = TABLES + HELD + TERMS + 'secrets = ["jbo"]\n' + GUESSED
+    Path("audit.toml").write_text(text, encoding="utf-8")
+    ledger = Path("ledger.sqlite")
+    report = run_check(read_spec("audit.toml", {}), SecureNoise(), ledger=ledger)
+    assert {each.gate for each in report.checks} == {"error"}
+    assert '"jbo"' in report.checks[0].message
+    assert not ledger.exists()
 
 
 @pytest.mark.parametrize(
@@ -331,7 +353,19 @@ def test_a_wrong_secret_or_tolerance_is_told_before_anything_is_spent() -> None:
         ((HELD, COUNT), "[held_out] is for checks of risk, and this file has none"),
         ((HELD, TERMS, COPIED, "epsilon = 1\n"), "has epsilon, but a risk has none"),
         ((HELD, TERMS, COPIED, 'expect = "far"\n'), "has expect, but a risk has none"),
-        ((HELD, TERMS, "[budget]\ngate = 1\n", COPIED), "a gate is one test of one table"),
+        (
+            (HELD, TERMS, "[budget]\ngate = 1\n", COPIED),
+            "put the checks of risk into a spec of their own (docs/pipeline.md, step 4)",
+        ),
+        ((HELD, TERMS, COPIED, "tau = 5\n"), "so write it in per cent: 5%"),
+        ((HELD, TERMS, COPIED, 'tau = "one"\n'), "tau is 'one'; write a share such as \"5%\""),
+        ((HELD, TERMS, COPIED, "tau = 0,01\n"), "a number has a decimal point, such as 0.01"),
+        (
+            (HELD, TERMS, 'secrets = ["job"]\n', COPIED, COPIED.replace('"copied"', '"two"', 1)),
+            'line 11: [risk] secrets is for checks of risk = "inference" or "all", and this file',
+        ),
+        ((HELD, TERMS, 'known = ["age"]\n', COPIED), "[risk] known is for checks of risk"),
+        ((HELD, TERMS, 'learner = "trees"\n', COPIED), "[risk] learner is for checks of risk"),
         ((HELD, TERMS, '[[check]]\nid = "a"\nrisk = "copy"\n'), "copied"),
         ((HELD, "[risk]\n", COPIED), "[risk] has no total_epsilon; add total_epsilon = 1"),
     ],

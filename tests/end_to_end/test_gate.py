@@ -1,5 +1,6 @@
 """A gate from the command line and from Python: green, red, named, refused, replayed, planned."""
 
+import html
 import json
 import re
 from collections.abc import Callable
@@ -133,8 +134,9 @@ def test_values_of_a_column_are_conditions_and_the_worst_is_named(command: Comma
     assert statuses["JOB-values"] == ("not told", "VALUES(JOB)")
     message = report["sex-values"].message
     assert re.search(r"the copy has 401, the private table fewer than \d+ or more than", message)
-    (step,) = advice(report["sex-values"])
+    (step,) = advice(report["sex-values"], report.gate)
     assert "take this check out" in step
+    assert "Next: sex-values: make the copy better there" in " ".join(str(report).split())
     private.assign(sex=people(4_000, 1)["sex"].where(private.index > 400)).to_parquet(
         "private.parquet"
     )
@@ -235,8 +237,13 @@ def test_a_red_gate_fails_and_names_nothing_without_an_epsilon(command: Command)
     assert code == 1
     words = " ".join(out.split())
     assert "at least one of 5 conditions fails (p < 0.001)" in words
-    assert "names = 0.5" in words
+    step = "names the worst check, for an epsilon of its own; the gate itself is then replayed"
+    assert f"Next: names = 0.5 in [budget] {step}" in words
     assert "3 not told" not in words
+    for output in ("junit=-", "github"):
+        told = html.unescape(command("check", "audit.toml", "--output", output)[1])
+        assert f"next: --names 0.5 {step}" in told
+    assert step in command("check", "audit.toml", "--output", "markdown=-")[1]
     report = json.loads(command("check", "audit.toml", "--output", "json=-")[1])
     assert [each["status"] for each in report["checks"][1:]] == ["not told"] * 3
     assert report["gate"]["worst"] is None
