@@ -1,7 +1,8 @@
 """Makes the pictures of the documents: `python docs/make_pictures.py [NAME ...]`.
 
-The script runs commands on the sample tables, with a temporary ledger.  Then it takes pictures
-of the pages that the commands write, with Chromium, which must be on the PATH by one of its names.
+The script runs commands on the sample tables, each with a temporary ledger, so that none replays
+what another has paid for.  Then it takes pictures of the pages that the commands write, with
+Chromium, which must be on the PATH by one of its names.
 The noise is real, so p-values and estimates differ from run to run.
 """
 
@@ -15,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).resolve().parent
 # Width and height, in pixels, of the part of each page that its picture shows.
-SIZES = {"audit": (1000, 1250), "compare": (1000, 1770), "profile": (1000, 2210)}
+SIZES = {"audit": (1000, 1180), "compare": (1000, 1770), "profile": (1000, 2560)}
 # Pictures of the head of a page alone, for the README.
-HEADS = {"profile": (1000, 930)}
+HEADS = {"profile": (1000, 990)}
 BROWSERS = ("chromium", "google-chrome", "chromium-headless-shell")
 PRIVATE, TREE, COARSE, FLAT = (
     f"samples/census_{name}.parquet" for name in ("private", "synthetic", "coarse", "flat")
@@ -60,14 +61,14 @@ def main() -> None:
         sys.exit("there is no Chromium on the PATH; install it to make the pictures")
     (DOCS / "pictures").mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
-        environment = {**os.environ, "PQD_LEDGER": f"{folder}/ledger.sqlite"}
         for name in wanted:
+            environment = {**os.environ, "PQD_LEDGER": f"{folder}/{name}.sqlite"}
             page = Path(folder) / f"{name}.html"
             run = [sys.executable, "-m", "pqd", *shlex.split(COMMANDS[name]), "--html", str(page)]
             subprocess.run(run, check=True, cwd=DOCS.parent, env=environment, capture_output=True)  # noqa: S603
             if name in OPENED:
                 text = page.read_text(encoding="utf-8")
-                page.write_text(text.replace("<details", "<details open"), encoding="utf-8")
+                page.write_text(text.replace("<details>", "<details open>"), encoding="utf-8")
             target = DOCS / "pictures" / f"{name}.png"
             photograph(browser, page, target, SIZES[name])
             if name in HEADS:
