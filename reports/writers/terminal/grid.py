@@ -53,7 +53,7 @@ def grid_lines(
     indent: str = "",
     titled: bool = True,
 ) -> Iterator[Text]:
-    """Lines of a grid, its titles first; a row that is one text is printed unchanged."""
+    """Lines of a grid, its titles first; a row that is one text is printed as it is."""
     cells = [row for row in rows if not isinstance(row, Text)]
     room = screen.width - len(indent)
     places, widths = _places(columns, cells, room)
@@ -66,7 +66,8 @@ def grid_lines(
             yield from (Text(indent).append(piece.plain, "dim") for piece in pieces)
     for row in rows:
         if isinstance(row, Text):
-            yield Text(indent).append_text(row)
+            whole = Text(indent).append_text(row)
+            yield from (whole,) if whole.cell_len <= screen.width else screen.wrapped(whole)
         elif widths:
             for line in _aligned(row, columns, places, widths, screen):
                 yield Text(indent).append_text(line)
@@ -195,8 +196,7 @@ def _stacked(row: Cells, columns: Sequence[Column], screen: Screen) -> Iterator[
         if column.stacked == "titled":
             named = Text(f"{column.title} ", "dim").append_text(cell)
             # Keep title and text on one line: a sign alone would not say which title it has.
-            whole = not column.right and named.cell_len <= room
-            others.append(bound(named) if whole else named)
+            others.append(bound(named) if named.cell_len <= room else named)
         elif column.stacked == "bare":
             others.append(cell)
     if others:
