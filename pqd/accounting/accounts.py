@@ -358,10 +358,12 @@ def charge_within(
         paid = spent - allowance.planned
         needs, most, done, rest = map(epsilon_text, (needed.epsilon, limit, paid, left))
         first = epsilon_text(allowance.planned)
+        # The budget of a spec limits its own runs, so others may have spent more.
+        by = " by all commands" if paid > limit else ""
         more = f", {first} are for what this run draws first" if allowance.planned else ""
         raise BudgetError(
             f"this run needs epsilon {needs}{per_row}; of {most} for this data set {done} are "
-            f"spent{allowance}{more} and {rest} left{where}. Nothing was spent.{allowance.remedy} "
+            f"spent{by}{allowance}{more} and {rest} left{where}. Nothing was spent.{allowance.remedy} "
             "Use fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
         )
     return charge

@@ -297,7 +297,9 @@ def test_a_limit_of_one_table_is_not_that_of_another(ledger: Ledger) -> None:
 def test_a_limit_below_what_is_spent_and_up_again(ledger: Ledger, path: Path) -> None:
     ledger.record(pay(ledger, "a", epsilon="3"), {"a": YES})
     ledger.set_limit(Budget(Fraction(1)))
-    with pytest.raises(BudgetError, match=r"of 1 for this data set 3 are spent and 0 left"):
+    with pytest.raises(
+        BudgetError, match=r"of 1 for this data set 3 are spent by all commands and 0 left"
+    ):
         pay(ledger, "b", epsilon="1e-9")
     # What costs nothing is still granted.
     assert ledger.check_budget(version(TABLE), costing("0")) == Charge(rule="sequential")
