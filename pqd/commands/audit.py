@@ -246,7 +246,7 @@ def run_audit(  # noqa: PLR0913 - the arguments of an audit, parsed
         bound.check()
         progress(Step.SHARING)
     (plan,) = [sure_verdicts(bound)] if accuracy else verdict_plans([bound], total)
-    plan.bound.check()
+    plan.bound.check(shares_budget=total is not None)
     limit = limit_of(plan, accuracy) if accuracy else None
     outputs = measure(
         [plan.measurements], accountant, noise, progress, command="audit", limit=limit

@@ -153,7 +153,7 @@ def run_plan(  # noqa: PLR0913 - the arguments of a plan, parsed
         plans = verdicts
     else:
         bound, plans = bound.select(decider_plan)
-    bound.check()
+    bound.check(shares_budget=budget is not None)
     warn(bound.warnings, progress)
     return PlanReport(
         tuple(_planned_query(plan, accuracy) for plan in plans),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from sqlglot import exp
+
 from pqd.deciders import UnanswerableError
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
-from pqd.errors import PqdError, with_all_messages
+from pqd.errors import PqdError, QueryError, with_all_messages
 from pqd.parameters import Criteria, Parameters
 from pqd.reports.models.refusals import QueryRefusal
 from pqd.run.measurement import BoundTables, Kinds
@@ -131,6 +133,12 @@ class BoundQuery:
         return replace(self, request=QueryRequest(self.query, criteria))
 
 
+_SHARED = (
+    "the queries share one budget, which the others would spend; mend these, or leave them out. "
+    "Nothing was spent"
+)
+
+
 def _is_unanswerable(error: PqdError) -> bool:
     return isinstance(error, UnanswerableError)
 
@@ -158,23 +166,43 @@ class BoundWorkload(BoundTables):
         """Refusals as a report shows them."""
         return refusal_facts(self.refusals)
 
-    def check(self) -> None:
+    def check(self, *, shares_budget: bool = False) -> None:
         """Raise the refusals that stop the run as one error; the message names each query.
 
         An error in a query stops the run.  A query without a synthetic answer is only left out,
         unless no other query remains.  In that case the message ends with the warnings, which may
-        explain it.
+        explain it.  Where the queries share a budget, such a query stops the run too, since the
+        others would spend its share, and so does a text of which the copy has other capitals.  A
+        group or bin of a query is left out if another one remains.
         """
         wrong = [(q, error) for q, error in self.refusals if not _is_unanswerable(error)]
-        stopping = wrong or ([] if self.queries else self.refusals)
+        whole = self.refusals if shares_budget or not self.queries else ()
+        remaining = {each.query.block for each in self.queries if each.query.block}
+        stopping = wrong or [pair for pair in whole if pair[0].block not in remaining]
+        if shares_budget and not wrong:
+            stopping += self._misspelt()
         for query, error in stopping:
             error.args = (f"query {query.id}: {error}",)
         if not stopping:
             return
         told = with_all_messages([error for _, error in stopping])
         if not wrong:
-            told.args = (". ".join([str(told), *map(str, self.warnings)]),)
+            told.args = (". ".join([str(told), " ".join(map(str, self.warnings))]).rstrip(". "),)
+        if not wrong and self.queries:
+            told.args = (f"{told}\n{_SHARED}",)
         raise told
+
+    def _misspelt(self) -> Iterator[Refusal]:
+        """Queries with a text of which only capitals differ from those of a value of the copy."""
+        for each in self.warnings:
+            facts = dict(each.facts)
+            text, nearest = str(facts.get("constant")), str(facts.get("nearest"))
+            if each.code != "text-unknown" or text.lower() != nearest.lower():
+                continue
+            written = exp.Literal.string(text).sql(dialect="duckdb")
+            for bound in self.queries:
+                if written in bound.query.sql:
+                    yield bound.query, QueryError(f"it has {written}; the copy has '{nearest}'")
 
     def select(
         self, rule: Callable[[BoundQuery], Result]

@@ -66,19 +66,52 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        ("--epsilon", "1"),
-        ("--total-epsilon", "1"),
-        ("--total-epsilon", "1", "--sharing", "workload"),
-    ],
-)
-def test_an_audit_answers_the_others(
-    budget: tuple[str, ...], folder: Path, command: Command
+OPTIONS = ("private.parquet", "copy.parquet", "--queries", "queries.sql", "--tau", "5%")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("more", [(), ("--sharing", "workload")])
+@pytest.mark.parametrize("start", [("audit", *OPTIONS), ("plan", *OPTIONS[1:])])
+def test_a_shared_budget_is_not_spent_by_the_others(
+    start: tuple[str, ...], more: tuple[str, ...], command: Command
 ) -> None:
-    asked = ("private.parquet", "copy.parquet", "--queries", "queries.sql", "--tau", "5%", *budget)
-    code, out, err = command("audit", *asked, "--json", "report.json", "--markdown", "report.md")
+    code, out, err = command(*start, "--total-epsilon", "1", *more)
+    assert (code, out) == (2, "")
+    for words in (
+        "query none: tau is 5% of the synthetic answer, which is 0",
+        "query mean: no synthetic row matches",
+        "query empty: void has no value",
+        "mend these, or leave them out. Nothing was spent",
+    ):
+        assert words in err
+    # Another group of the same query is answered.
+    assert "by-job" not in err
+    assert not Path("ledger.sqlite").exists()
+
+
+def test_a_group_alone_is_left_out_of_a_shared_budget() -> None:
+    report = pqd.audit(table(1), table(2), [ALL, BY_JOB], tau="5%", total_epsilon=1)
+    assert [each.id for each in report.refused] == ["q2[job = cook]"]
+    assert report.cost.epsilon == 1
+
+
+def test_other_capitals_than_those_of_the_copy_do_not_spend_a_shared_budget() -> None:
+    wrong = "SELECT COUNT(*) FROM D WHERE job = 'Cook'"
+    with pytest.raises(QueryError, match="query q2: it has 'Cook'; the copy has 'cook'") as told:
+        pqd.audit(table(1), table(2), [ALL, wrong], tau=10, total_epsilon=1)
+    assert "leave them out" in str(told.value)
+    for sql in (wrong, wrong.replace("'Cook'", "'nurse'")):
+        budget = "epsilon" if "Cook" in sql else "total_epsilon"
+        stated: dict[str, Any] = {budget: 1}
+        report = pqd.audit(table(1), table(2), [ALL, sql], tau=10, **stated)
+        assert any('"job" is never' in str(note) for note in report.notes)
+        assert len(report) == 2
+
+
+def test_an_audit_answers_the_others(folder: Path, command: Command) -> None:
+    code, out, err = command(
+        "audit", *OPTIONS, "--epsilon", "1", "--json", "report.json", "--markdown", "report.md"
+    )
     assert (code, err) == (0, "")
     found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert [verdict["id"] for verdict in found["verdicts"]] == ASKED
