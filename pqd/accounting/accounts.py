@@ -363,8 +363,9 @@ def charge_within(
         more = f", {first} are for what this run draws first" if allowance.planned else ""
         raise BudgetError(
             f"this run needs epsilon {needs}{per_row}; of {most} for this data set {done} are "
-            f"spent{by}{allowance}{more} and {rest} left{where}. Nothing was spent.{allowance.remedy} "
-            "Use fewer queries, lower their epsilon, or raise the budget if that is yours to decide"
+            f"spent{by}{allowance}{more} and {rest} left{where}. Nothing was spent."
+            f"{allowance.remedy} Use fewer queries, lower their epsilon, or raise the budget if "
+            "that is yours to decide"
         )
     return charge
 
