@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar
 
-from pqd.deciders.options import for_call
+from pqd.deciders.options import for_call, option
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -20,9 +20,10 @@ _MEANT: Mapping[str, tuple[str, ...]] = {
     "budget": ("total_epsilon", "epsilon"),
     "tolerance": ("tau",),
     "threshold": ("tau",),
-    "bounds": ("columns",),
     "confidence": ("alpha",),
 }
+# Facts of a column as an option states them; in Python they are one argument.
+_FACTS = {"bounds": "--bounds age=0:120", "type": "--type zip=text", "types": "--type zip=text"}
 _NO_SEED = (
     "noise has no seed, since whoever knew it could take the noise off; for research on tables "
     "that are not private: pqd.simulate(pqd.audit, seed=3)(...)"
@@ -54,10 +55,33 @@ def with_keyword_advice(function: Callable[Arguments, Result]) -> Callable[Argum
     return call
 
 
+def with_form(form: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Decorator: the TypeError of a call with other arguments shows how the call is written."""
+
+    def decorated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
+            try:
+                signature.bind(*arguments, **keywords)
+            except TypeError as error:
+                raise TypeError(f"pqd.{function.__name__}: {error}; write {form}") from None
+            return function(*arguments, **keywords)
+
+        return call
+
+    return decorated
+
+
 def _advice(keyword: str, known: Collection[str]) -> str:
     """What to write in place of an unknown keyword."""
     if keyword in {"seed", "random_state", "rng"}:
         return _NO_SEED
+    facts = "columns" if "facts" not in known else "facts"
+    if keyword in _FACTS and facts in known:
+        with for_call(facts):
+            return f"write {option(_FACTS[keyword])}"
     meant = [name for name in _MEANT.get(keyword, ()) if name in known]
     meant = meant or get_close_matches(keyword, known, n=1, cutoff=_NEAR)
     return f"write {meant[0]}" if meant else f"it has {', '.join(known)}"

@@ -156,7 +156,7 @@ def open_held_out(given: object, accountant: Accountant | None, private: Table) 
     ParameterError
         If it is the private table itself, or shares a file or a database table with it.
     """
-    table = dry_table(given) if private.dry else open_table(given, "private")
+    table = dry_table(given, "held-out") if private.dry else open_table(given, "held-out")
     same = table.given is private.given and not table.source.places
     own = set(map(place_key, private.source.places))
     if same or any(place_key(each) in own for each in table.source.places):
@@ -226,23 +226,25 @@ def plan_risks(
     The K copies share the budget equally: one run pays for all, and each copy is attacked at 1 / K
     of the budget.  The noise of a cube grows with the number of released numbers, so one joint
     release would have the same noise.  A report on one copy at this share replays its attacks.
-    ``copy_epsilons`` has for each copy the epsilon with which it was made, if that is stated.
+    A named column that a copy lacks is not attacked there.  ``copy_epsilons`` has for each copy
+    the epsilon with which it was made, if that is stated.
 
     The errors are those of ``plan_risk``.
     """
     if request is None:
         return []
-    usual = replace(RiskParameters.usual(columns, alpha), private_rows=columns.private_rows)
     share = request.total_epsilon / len(tables.copies)
-    return [
-        plan_risk(
-            tables.of_copy(place),
-            replace(usual, total_epsilon=share, copy_epsilon=epsilon),
-            unit,
-            held_out,
+    plans = []
+    for place, epsilon in enumerate(copy_epsilons):
+        copy = tables.of_copy(place)
+        parameters = replace(
+            RiskParameters.usual(columns.held_by(copy.columns), alpha),
+            private_rows=columns.private_rows,
+            total_epsilon=share,
+            copy_epsilon=epsilon,
         )
-        for place, epsilon in enumerate(copy_epsilons)
-    ]
+        plans.append(plan_risk(copy, parameters, unit, held_out))
+    return plans
 
 
 def _held_out_set(

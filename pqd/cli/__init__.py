@@ -23,6 +23,7 @@ import pqd.commands
 from pqd.cli.help_panels import PanelCommand
 from pqd.cli.streams import LostOutputError, inert_streams, mend_width
 from pqd.deciders.errors import ParameterError, PqdError, readable
+from pqd.deciders.names import suggestion
 from pqd.deciders.options import for_shell
 from pqd.engine.sources.locations import like_table
 from pqd.engine.sources.postgres_address import without_address
@@ -60,6 +61,12 @@ class _Commands(TyperGroup):
             raise ParameterError(
                 f"no command is given; to begin with: pqd {first} {shlex.join(args)}"
             )
+        if args and args[0] not in self.commands:
+            # Imported here, since only a wrong command needs it.
+            from pqd.cli.usage import COMMANDS
+
+            if meant := COMMANDS.get(args[0]):
+                raise ParameterError(f"pqd has no command {args[0]!r}; {meant}")
         with _brief_usage(args):
             return super().parse_args(ctx, args)
 
@@ -207,7 +214,7 @@ def _help(
     for word in words or ():
         commands = getattr(shown.command, "commands", {})
         if word not in commands:
-            advice = f"use one of {', '.join(commands)}" if commands else "leave it out"
+            advice = suggestion(word, commands) if commands else "leave it out"
             raise ParameterError(f"{shown.command_path} has no command {word!r}; {advice}")
         shown = shown.command.context_class(commands[word], info_name=word, parent=shown)
     typer.echo(shown.get_help())

@@ -537,7 +537,7 @@ class AttackOptions:
             )
         return risk_request(
             self.risk,
-            held_out=formats.table(self.held_out, "private"),
+            held_out=formats.table(self.held_out, "held-out"),
             held_out_dataset=self.held_out_dataset,
             accountant=accountant,
         )

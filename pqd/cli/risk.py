@@ -187,7 +187,7 @@ def risk(
         formats.table(private, "private") if dry_run else opened_ahead(private, formats.private)
     )
     copy = formats.table(synthetic, "synthetic")
-    held_out = formats.table(stated.held_out, "private")
+    held_out = formats.table(stated.held_out, "held-out")
     people = unit.read()
     parameters = stated.read(facts)
     explains, alone = display.explains, unit.row_is_person

@@ -278,7 +278,7 @@ def compare(  # noqa: PLR0913 - the facts of a comparison, all but three by keyw
             ).accountant
         attacks = risk_request(
             risk,
-            held_out=formats.table(held_out, "private"),
+            held_out=formats.table(held_out, "held-out"),
             held_out_dataset=held_out_dataset,
             accountant=other,
         )

@@ -210,7 +210,7 @@ def profile(  # noqa: PLR0913 - the facts of a profile, all but two by keyword
 
     attacks = risk_request(
         risk,
-        held_out=formats.table(held_out, "private"),
+        held_out=formats.table(held_out, "held-out"),
         held_out_dataset=held_out_dataset,
         accountant=None if held_out is None else means_of(held_out, held_out_dataset).accountant,
     )

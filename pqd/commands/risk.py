@@ -158,7 +158,7 @@ def risk(  # noqa: PLR0913 - the facts of a risk report, all but two by keyword
     own = means(private, dataset)
     other = None if held_out is None else means(held_out, held_out_dataset)
     private, synthetic = formats.both(private, synthetic)
-    held_out = formats.table(held_out, "private")
+    held_out = formats.table(held_out, "held-out")
     with cell_progress() as progress:
         if dry_run:
             return run_risk_plan(

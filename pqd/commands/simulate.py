@@ -10,8 +10,10 @@ from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from pqd.errors import ParameterError
+from pqd.keywords import with_form
 from pqd.run.means import seeded
 
+_FORM = "pqd.simulate(pqd.audit, seed=3)(private, copy, queries, tau=..., epsilon=...)"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 # Commands that draw noise.
@@ -30,6 +32,7 @@ _REFUSED = {
 }
 
 
+@with_form(_FORM)
 def simulate(command: Command, *, seed: int) -> Command:
     """Function like ``command`` whose noise has a seed: for research, **not private**.
 
@@ -65,10 +68,7 @@ def simulate(command: Command, *, seed: int) -> Command:
     name = getattr(command, "__name__", "")
     if name not in _COMMANDS or getattr(import_module(f"pqd.commands.{name}"), name) != command:
         known = ", ".join(f"pqd.{each}" for each in _COMMANDS)
-        raise ParameterError(
-            f"pqd.simulate takes one of {known}; write pqd.simulate(pqd.audit, "
-            "seed=3)(private, copy, queries, tau=..., epsilon=...)"
-        )
+        raise ParameterError(f"pqd.simulate takes one of {known}; write {_FORM}")
     number = _whole(seed)
 
     @functools.wraps(command)

@@ -183,7 +183,7 @@ class BoundChecks:
         self.held_out: HeldOut | None = None
         risky = self._risky()
         if spec.held_out and risky:
-            table = open_source(spec.held_out.source, "private", self._columns)
+            table = open_source(spec.held_out.source, "held-out", self._columns)
             self.held_out = open_held_out(table, held_out_accountant, self.private)
         self._queries = {each.id: self._requests(each) for each in queries}
         self._marginals = {

@@ -201,7 +201,7 @@ class Table:
 
 def missing(table: Table, column: str) -> NoReturn:
     """Refuse a query on a column that ``table`` lacks; its other columns are not named."""
-    other = "synthetic" if table.role == "private" else "private"
+    other = "private" if table.role == "synthetic" else "synthetic"
     hint = "; its first line must name the columns" if table.textual else ""
     if differs_by_blanks(column, table.columns):
         hint = "; the names differ only by blanks"

@@ -51,9 +51,9 @@ def open_table(given: object, role: Role, text_format: TextFormat = USUAL) -> Ta
     return table_of(_source(given, role, text_format), role, given)
 
 
-def dry_table(given: object) -> Table:
+def dry_table(given: object, role: Role = "private") -> Table:
     """Private table of a dry run, which is ``given`` as for ``open_table``; only names are read."""
-    return replace(open_table(given, "private"), dry=True, scanner=_no_scanner)
+    return replace(open_table(given, role), dry=True, scanner=_no_scanner)
 
 
 def _no_scanner(table: Table, sql: ArrowSQL) -> NoReturn:  # noqa: ARG001 - a scanner takes it

@@ -278,7 +278,7 @@ def _kinds(tables: SyntheticTables, request: ProfileRequest, unit: PrivacyUnit |
     names, _ = candidate_columns(tables, request, unit)
     stated = stated_kinds(request.facts, tables.all_columns)
     columns = [*names, *([unit.column] if unit else [])]
-    schema = tables.schema(columns, stated, partial=request.named is None)
+    schema = tables.schema(columns, stated, partial=True)
     check_facts(request.facts, dict.fromkeys(tables.all_columns, Kind.TEXT), [])
     return schema
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -101,6 +101,13 @@ class ProfileRequest:
         if self.marginals is None:
             return self.columns
         return tuple(dict.fromkeys((*(self.columns or ()), *chain.from_iterable(self.marginals))))
+
+    def held_by(self, columns: Iterable[str]) -> ProfileRequest:
+        """Same request, of those named columns that a copy with these ``columns`` has."""
+        known = set(map(fold_case, columns))
+        own = None if self.columns is None else [n for n in self.columns if fold_case(n) in known]
+        cells = {name: each for name, each in self.cells.items() if fold_case(name) in known}
+        return replace(self, columns=None if own is None else tuple(own), cells=cells)
 
     def column_names(self, unit: PrivacyUnit | None) -> set[str] | None:
         """Names of the columns that the run reads; None for all columns."""

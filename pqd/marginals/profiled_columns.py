@@ -57,7 +57,8 @@ def candidate_columns(
     Raises
     ------
     TableError, ParameterError
-        If a table lacks a wanted column, or a wanted column is the column of the privacy unit.
+        If the private table or every copy lacks a wanted column, or a wanted column is the column
+        of the privacy unit.
     """
     if request.named is not None:
         return _wanted_columns(tables, request.named, unit), ()
@@ -114,9 +115,11 @@ def _wanted_columns(
 ) -> tuple[str, ...]:
     folded = [fold_case(name) for name in wanted]
 
+    measured = tables.all_columns if tables.cells_from is None else tables.cells_from.columns
+
     def check(name: str) -> None:
-        if not _has(tables.tables[0], name):
-            raise unknown_column(name, tables.columns, "columns")
+        if fold_case(name) not in map(fold_case, measured):
+            raise unknown_column(name, measured, "columns")
         if _is_unit(name, unit):
             raise TableError(
                 f'the column "{name}" is that of the privacy unit: it names people, and has no '
@@ -124,8 +127,9 @@ def _wanted_columns(
             )
 
     for_all(check, wanted)
-    names = tuple(name for name in tables.columns if fold_case(name) in folded)
-    tables.check(names)
+    names = tuple(name for name in measured if fold_case(name) in folded)
+    if tables.private is not None:
+        tables.engine.check(tables.private, names)
     return names
 
 
@@ -156,7 +160,11 @@ def choose_columns(
     """
     candidates, left_out = candidate_columns(tables, request, unit)
     if request.named is not None:
-        return ColumnChoice(candidates, left_out, tuple(() for _ in tables.copies))
+        lacking = [
+            tuple(_lacking(table, name) for name in candidates if not _has(table, name))
+            for _, table in tables.copies
+        ]
+        return ColumnChoice(candidates, left_out, tuple(lacking))
     flaws = {name: _flaws(tables, schema, request, name) for name in candidates}
     unfit = {name: known for name in candidates if (known := _unfit(flaws[name]))}
     if tables.cells_from is not None:
@@ -192,6 +200,11 @@ def _unfit(flaws: Sequence[LeftOut | None]) -> str:
     return next((each.reason for each in unique), "")
 
 
+def _lacking(table: Table, name: str) -> LeftOut:
+    """Flaw of a copy that lacks a column."""
+    return LeftOut(columns=(name,), reason=f"{table.label} lacks it", standing=Standing.MISSING)
+
+
 def _flaws(
     tables: SyntheticTables, schema: Schema, request: ProfileRequest, name: str
 ) -> tuple[LeftOut | None, ...]:
@@ -199,10 +212,7 @@ def _flaws(
     flaws: list[LeftOut | None] = []
     for engine, table in tables.copies:
         if not _has(table, name):
-            missing = LeftOut(
-                columns=(name,), reason=f"{table.label} lacks it", standing=Standing.MISSING
-            )
-            flaws.append(missing)
+            flaws.append(_lacking(table, name))
             continue
         where = replace(table, label="the copy") if len(tables.copies) == 1 else table
         reason = "" if request.judges(name) else _unique_reason(engine, where, schema, name)

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from pqd.spec.positions import Places, Where
 
 Values = dict[str, Any]
+# Keys that people expect, with those that they mean.
+_MEANT = {
+    "attacks": "risk",
+    "columns": "marginal",
+    "name": "id",
+    "query": "sql",
+    "tolerance": "tau",
+}
 
 
 class Document:
@@ -131,7 +139,9 @@ class Document:
             self.add(Code.WRONG_TYPE, where, message)
             return {}
         for name in table.keys() - section.key.keys():
-            hint = suggestion(name, tuple(section.key))
+            meant = _MEANT.get(name, "")
+            known = tuple(section.key)
+            hint = f"did you mean {meant}?" if meant in known else suggestion(name, known)
             message = f"{label} has the unknown key {quoted(name)}; {hint}"
             self.add(Code.UNKNOWN_KEY, (*where, name), message)
         values = {}

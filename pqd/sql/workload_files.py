@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from pqd.deciders.names import near_hint, nearest_names
 from pqd.deciders.options import option
 from pqd.errors import (
     MOST_MISTAKES,
@@ -195,7 +196,11 @@ def _regular(path: Path) -> Path | None:
         file = path.resolve()
         mode = file.stat().st_mode
     except FileNotFoundError:
-        raise QueryError(f"the query file {path} cannot be read: there is no such file") from None
+        near = near_hint(
+            nearest_names(path.name, [each.name for each in path.parent.glob("*.sql")])
+        )
+        message = f"the query file {path} cannot be read: there is no such file{near}"
+        raise QueryError(message) from None
     except PermissionError:
         raise QueryError(f"the query file {path} may not be read: {NO_PERMISSION}") from None
     except (OSError, ValueError, RuntimeError):

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from pqd.deciders import Lattice, ParameterError
 from pqd.deciders.exact import exact, positive
-from pqd.deciders.names import near_hint, nearest_names, suggestion
+from pqd.deciders.names import names_and_more, near_hint, nearest_names, suggestion
 from pqd.deciders.note import Note
 from pqd.deciders.numbers import number_text
 from pqd.errors import QueryError, for_all
@@ -100,13 +100,22 @@ def column_name(schema: Schema, name: str, query: Query) -> str:
     return column
 
 
+# The most columns that a message names.
+_MOST_COLUMNS = 8
+
+
 def unknown_column(name: str, columns: Iterable[str], use: str) -> ParameterError:
-    """Error for a column that does not exist; the message gives the nearest names."""
+    """Error for a column that does not exist; the message gives the nearest names, or the first."""
     names = list(columns)
+    several = [each.strip() for each in name.split(";")]
     if other := differs_by_blanks(name, names):
         hint = f', but "{other}": the names differ only by blanks'
+    elif len(several) > 1 and set(map(fold_case, several)) <= set(map(fold_case, names)):
+        hint = f"; separate names by commas: {','.join(several)}"
+    elif near := nearest_names(name, names):
+        hint = near_hint([f'"{each}"' for each in near])
     else:
-        hint = near_hint([f'"{each}"' for each in nearest_names(name, names)])
+        hint = f"; there are {names_and_more(names, _MOST_COLUMNS)}" if names else ""
     return ParameterError(f'{use}: there is no column "{name}"{hint}')
 
 

@@ -55,7 +55,7 @@ class FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class TextFormats:
-    """Formats of the cells of the private table, and of all synthetic tables."""
+    """Formats of the cells of private tables, held-out ones too, and of synthetic tables."""
 
     private: TextFormat = USUAL
     synthetic: TextFormat = USUAL
@@ -70,7 +70,7 @@ class TextFormats:
         TableError
             If it cannot be opened.
         """
-        text_format: TextFormat = getattr(self, role)
+        text_format = self.synthetic if role == "synthetic" else self.private
         if given is None or text_format == USUAL:
             return given
         return _opened(given, role, text_format)

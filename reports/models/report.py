@@ -170,11 +170,17 @@ class Report(ABC):
         return cast("str", rendering("terminal_text")(self))
 
 
+# Names of attributes that would be true where a report is good; no report has one.
+_TRUTHS = frozenset({"failed", "ok", "passed", "success", "trusted"})
+
+
 def _unknown(report: object, name: str) -> str:
     """Message for an attribute that a report lacks: where it is, or which ones are near."""
     message = f"{type(report).__name__} has no {name!r}"
     if name.startswith("_") or not is_dataclass(report):
         return message
+    if name in _TRUTHS and (question := getattr(type(report), "_question", "")):
+        return f"{message}; ask {question}"
     known = [each for each in dir(type(report)) if not each.startswith("_")]
     own = [each.name for each in fields(report) if hasattr(report, each.name)]
     inner = []

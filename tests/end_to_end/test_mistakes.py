@@ -116,6 +116,70 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
         "A",
         ("inv_sum decides SUM, not COUNT; use auto",),
     ),
+    "query of a profile": (
+        ("profile", *TABLES, "-q", OLD),
+        "A",
+        ("No such option: -q", "-q is an option of pqd audit, pqd plan"),
+    ),
+    "secret of a profile": (
+        ("profile", *TABLES, "--secret", "sex"),
+        "A",
+        ("--secret is an option of pqd risk.",),
+    ),
+    "columns of lint": (
+        ("lint", "copy.csv", "--columns", "age"),
+        "A",
+        ("pqd lint looks at all columns; --bounds and --type",),
+    ),
+    "dry run of an audit": (audit(OLD, *TERMS, "--dry-run"), "A", ("pqd plan says from the copy",)),
+    "dry run of a release": (
+        ("release", *TABLES, "-q", OLD, "--total-epsilon", "1", "--dry-run"),
+        "A",
+        ("pqd plan says from the copy alone",),
+    ),
+    "explain": (("explain", "q1"), "A", ("add --explain q1 to the command that asked",)),
+    "help of a typo": (("help", "adit"), "A", ("no command 'adit'; did you mean audit?",)),
+    "limit without an epsilon": (
+        ("ledger", "limit", "private.csv"),
+        "A",
+        ("Missing argument 'epsilon'", "Example: pqd ledger limit private.csv 10"),
+    ),
+    "file of queries": (
+        ("audit", *TABLES, "--queries", "many.sqll", *TERMS),
+        "A",
+        ("there is no such file; the nearest is many.sql",),
+    ),
+    "no held-out table": (
+        ("risk", *TABLES, "--held-out", "others.csv"),
+        "A",
+        ("the held-out table others.csv does not exist",),
+    ),
+    "held-out table of a profile": (
+        ("profile", *TABLES, "--risk", "1", "--held-out", "narrow.toml"),
+        "A",
+        ("the held-out table narrow.toml ends in none of .csv",),
+    ),
+    "columns by semicolons": (
+        ("profile", *TABLES, "--columns", "age;sex"),
+        "A",
+        ("separate names by commas: age,sex",),
+    ),
+    "unit": (audit(OLD, *TERMS, "--unit", "zzz"), "A", ("there are age, sex, income, is_active",)),
+    "secret": (
+        ("risk", *TABLES, "--secret", "salary"),
+        "A",
+        ('no column "salary"; there are age, sex, income, is_active',),
+    ),
+    "columns of a check": (
+        ("check", "columns.toml"),
+        "A",
+        ('has the unknown key "columns"; did you mean marginal?',),
+    ),
+    "table of a server": (
+        ("profile", "postgresql://u@localhost/db?tabel=x", "copy.csv"),
+        "A",
+        ("names no table (is tabel= meant as table=?)",),
+    ),
     "option typo": (("audit", *TABLES, "--tua", "5%"), "A", ("No such option: --tua", "--tau")),
     "command typo": (("audti", *TABLES), "A", ("Did you mean 'audit'?",)),
     "epsilon of a profile": (
@@ -258,6 +322,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stays.to_csv(folder / "german.csv", index=False)
     stays.iloc[:1_000].to_csv(folder / "kopie.csv", index=False)
     (folder / "narrow.toml").write_text(NARROW, encoding="utf-8")
+    (folder / "columns.toml").write_text(
+        NARROW.replace('sql = "SELECT COUNT(*) FROM D"', 'columns = ["age"]'), encoding="utf-8"
+    )
+    (folder / "many.sql").write_text(OLD, encoding="utf-8")
     (folder / "twice.csv").write_text("age,sex,AGE\n1,a,3\n4,b,6\n", encoding="utf-8")
     return folder
 

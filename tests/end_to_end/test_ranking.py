@@ -142,3 +142,17 @@ def test_the_private_table_is_no_candidate() -> None:
         pqd.compare("private.csv", {"a": "a.csv", "b": "private.csv"}, total_epsilon=1)
     with pytest.raises(ParameterError, match="mapping"):
         pqd.compare("private.csv", {}, total_epsilon=1)
+
+
+def test_a_named_column_that_one_copy_lacks_is_wholly_off(folder: Path) -> None:
+    """As without names; the attacks on this copy leave the column out."""
+    table(0, 0.5).assign(job="x").to_csv(folder / "a.csv", index=False)
+    table(9, 0.5).assign(job="x").to_csv(folder / "private.csv", index=False)
+    table(8, 0.5).assign(job="x").to_csv(folder / "held.csv", index=False)
+    names: dict[str, Any] = {"columns": ["sex", "age", "job"], "ways": 1, "total_epsilon": 8}
+    copies = {"b": "b.csv", "a": "a.csv"}
+    report = pqd.compare("private.csv", copies, **names, risk=1, held_out="held.csv")
+    whole, lacking = report.copies
+    assert (lacking.overall.value or 1) < 0.67 < (whole.overall.value or 0)
+    assert "b lacks job" in report.to_markdown()
+    assert set(report.risks) == {"a", "b"}

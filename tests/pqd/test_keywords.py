@@ -1,6 +1,7 @@
 """An unknown keyword of a public function gets the one that was probably meant."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,10 @@ import pqd
         ("compare", "budget", "write total_epsilon"),
         ("plan", "unitt", "write unit"),
         ("check", "frobnicate", "it has spec, "),
-        ("lint", "bounds", "write columns"),
+        ("lint", "bounds", 'write columns={"age": {"bounds": (0, 120)}}'),
+        ("audit", "bounds", 'write columns={"age": {"bounds": (0, 120)}}'),
+        ("profile", "bounds", 'write facts={"age": {"bounds": (0, 120)}}'),
+        ("profile", "types", 'write facts={"zip": {"type": "text"}}'),
         ("gate", "taus", "write tau"),
     ],
 )
@@ -35,3 +39,12 @@ def test_known_keywords_pass_and_the_signature_stays() -> None:
         pqd.lint("nowhere.csv", columns={})
     assert pqd.profile.__doc__
     assert "total_epsilon" in pqd.profile.__annotations__
+
+
+def test_a_simulation_that_is_called_as_a_command_gets_its_form() -> None:
+    simulate: Any = pqd.simulate
+    form = re.escape("; write pqd.simulate(pqd.audit, seed=3)(private, copy, queries, tau=")
+    with pytest.raises(TypeError, match=f"^pqd.simulate: too many positional arguments{form}"):
+        simulate("private.csv", "copy.csv", seed=3)
+    with pytest.raises(TypeError, match=f"^pqd.simulate: .*'tau'{form}"):
+        simulate(pqd.audit, seed=3, tau="5%")

@@ -36,6 +36,11 @@ def test_no_report_is_true_or_false(plan: pqd.PlanReport) -> None:
         bool(plan)
 
 
+def test_a_check_has_no_attribute_that_is_true_where_it_passed() -> None:
+    with pytest.raises(AttributeError, match=r"has no 'passed'; ask report\.exit_code == 0$"):
+        _ = pqd.check(SAMPLES / "audit.toml", dry_run=True).passed  # type: ignore[attr-defined]
+
+
 def test_findings_and_marginals_go_by_their_columns(tmp_path: Path) -> None:
     secret = SAMPLES / "census_private.parquet"
     profile = pqd.profile(secret, COPY, columns=["age", "sex"], ledger=tmp_path / "ledger.sqlite")

@@ -15,6 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, TypeGuard
 from urllib.parse import unquote
 
+from pqd.deciders.names import closest_name
 from pqd.errors import TableError
 from pqd.sql.schema import quote_identifier
 
@@ -93,9 +94,11 @@ def address_of(url: str, role: Role) -> PostgresAddress:
     tables = [unquote(value) for name, value in stated if name == "table"]
     named = _NAME.fullmatch(tables[0]) if len(tables) == 1 else None
     if named is None:
+        near = closest_name("table", [name for name, _ in stated])
+        typo = f" (is {near}= meant as table=?)" if near and near != "table" else ""
         raise TableError(
-            f"the {role} table is given as a URL of PostgreSQL that names no table; write {FORM}, "
-            "with a name that has a dot or a quote in double quotes"
+            f"the {role} table is given as a URL of PostgreSQL that names no table{typo}; write "
+            f"{FORM}, with a name that has a dot or a quote in double quotes"
         )
     schema, table = (part and _unquoted(part) for part in named.groups())
     settings = _DEFAULTS | {name: value for name, value in stated if name not in _OWN}

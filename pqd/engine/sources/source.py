@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pqd.engine.reading.csv_files import Odd
     from pqd.engine.reading.text_format import TextFormat
 
-Role = Literal["private", "synthetic"]
+# A held-out table is private too.
+Role = Literal["private", "held-out", "synthetic"]
 # Marks that change when the rows change; empty if the rows are gone, None if there are no marks.
 Version = tuple[int | str, ...] | None
 

@@ -52,7 +52,7 @@ class SparkTable(TypedSource):
 
     def batches(self, wanted: Sequence[str], odd: Odd) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
         """Cells of the ``wanted`` columns of a public table."""
-        if self.role == "private":
+        if self.role != "synthetic":
             raise UnreadableError("its rows are not read outside of Spark")
         return self._rows(wanted)
 

@@ -34,7 +34,7 @@ def test_no_example_is_shown_as_a_picture(name: str, command: Callable[..., Ran]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["adit"], "has no command 'adit'; use one of profile, lint, audit,"),
+        (["adit"], "has no command 'adit'; did you mean audit?"),
         (["audit", "it"], "audit has no command 'it'; leave it out"),
     ],
 )
