@@ -112,9 +112,19 @@ def _value_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
     elif summary.distinct == 1:
         (value,) = columns.labels(name, summary.values)
         yield note("column-constant", column=name, value=value, filled=filled, rows=summary.rows)
+    elif _is_not_read(columns, name):
+        return
     elif _NEARLY_ALL * filled < summary.distinct < filled and _is_coded(columns, name):
         repeated = int(summary.counts[summary.counts > 1].sum())
         yield note("key-nearly", column=name, repeated=repeated, filled=filled)
+
+
+def _is_not_read(columns: CopyColumns, name: str) -> bool:
+    """Whether the cells are numbers or days in a form that nobody has stated, so that all differ.
+
+    Such a column is told as that, and not as a key or as free text.
+    """
+    return fold_case(name) in columns.tables.hints
 
 
 def _is_coded(columns: CopyColumns, name: str) -> bool:
@@ -176,7 +186,8 @@ def texts_array(texts: NDArray[Any]) -> Any:  # noqa: ANN401 - an array of pyarr
 def _identifier_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
     """Yield a note on a column that a profile does not judge, unless it is stated as a key."""
     summary = columns.summary(name)
-    if fold_case(name) in columns.keys or not looks_unique(columns.schema[name], summary):
+    is_known = fold_case(name) in columns.keys or _is_not_read(columns, name)
+    if is_known or not looks_unique(columns.schema[name], summary):
         return
     filled, is_coded = summary.rows - summary.nulls, _is_coded(columns, name)
     if is_coded and summary.distinct == filled:

@@ -72,6 +72,16 @@ DAMAGES: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str, tuple[str,
         "key-nearly",
         ("age",),
     ),
+    "amounts of Germany": (
+        lambda f: f.assign(age=[f"{max(n, 1)}.{n:03},5" for n in range(len(f))]),
+        "text-not-read",
+        ("age",),
+    ),
+    "amounts of Germany, nearly all different": (
+        lambda f: f.assign(age=[f"{max(n, 2)}.000,5" for n in range(len(f))]),
+        "text-not-read",
+        ("age",),
+    ),
     "free text": (
         lambda f: f.assign(sex=[f"{n % 280} or so" for n in range(len(f))]),
         "text-free",
