@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from pqd.cli import command_line
 from pqd.deciders.numbers import factor_text, guess_text
+from pqd.deciders.risk.forecast import ExcessForecast
 from pqd.spec import json_schema, read_spec
 
 ROOT = Path(__file__).parents[2]
@@ -181,6 +182,22 @@ def test_what_an_epsilon_means_is_computed() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for epsilon in ("1/4", "1"):
         assert guess_text(Fraction(epsilon)).split()[-2] in readme
+
+
+def test_what_attacks_can_be_decided_is_computed() -> None:
+    """The least tolerances of the page for officers: 13 counts, which the usual attacks release."""
+    text = (ROOT / "docs" / "anybody.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \| (\d.*) \|$", text, re.MULTILINE)
+    assert len(rows) == 4
+    for private, held_out, stated in rows:
+        sizes = [int(size.replace(",", "")) for size in (private, held_out)]
+        forecasts = [
+            ExcessForecast(
+                rate=rate, rows=sizes[0], held_out_rows=sizes[1], numbers=13, alpha=Fraction(1, 20)
+            )
+            for rate in (0, 0.01, 0.1, 0.5)
+        ]
+        assert stated == " | ".join(f"{100 * each.tau_decided(1):.2f}" for each in forecasts)
 
 
 def test_help_names_every_option_of_the_reference() -> None:
