@@ -551,9 +551,9 @@ class BoundChecks:
         def of(each: SelectedCheck) -> CheckResult:
             schema, failing = schemas.get(each.synthetic, ("", set[str]()))
             if error := self.broken.get(each.id):
-                own = each.check.columns
-                if isinstance(error, UnanswerableError) and failing.issuperset(map(fold_case, own)):
-                    return of_unjudged(each.check, each.id, own, schema)
+                own = {fold_case(column) for column in each.check.columns}
+                if isinstance(error, UnanswerableError) and own and own <= failing:
+                    return of_unjudged(each.check, each.id, each.check.columns, schema)
                 return broken(each.check, each.id, error)
             if each.id in self.unjudged:
                 aside = tuple(name for name, of in self._columns.items() if of.judge is False)

@@ -50,7 +50,7 @@ _MOST_OF_RANGE = Fraction(1, 4)
 _USUAL = Fraction(1, 20)
 # Budgets of a gate that are tried where a cheaper gate cannot judge the alarm or relations.
 _DEARER = tuple(map(Fraction, ("0.5", "1", "2", "4")))
-_UNALARMED = "whether the copy holds private rows, the alarm"
+_UNALARMED = "whether the copy is nearly all private rows, the alarm"
 
 
 class SuggestedCheck(NamedTuple):
@@ -64,7 +64,7 @@ class SuggestedCheck(NamedTuple):
 class Suggestions(NamedTuple):
     """Checks for one gate, and what is left out: the names, by the reason.
 
-    ``unalarmed`` says that the gate cannot check whether the copy holds private rows, and what to
+    ``unalarmed`` says that the gate cannot check whether the copy is all private rows, and what to
     do; it is empty if it is checked.  ``unrelated`` says the same of relations; it is also empty if
     there is no pair of columns.
     """

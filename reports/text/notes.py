@@ -896,11 +896,11 @@ def gate_left_out(conditions: Sequence[tuple[str, str]]) -> str:
 @sentence
 def alarm_not_judged(copies: Sequence[str]) -> str:
     """Note that the gate of a spec has no alarm for these ``copies``."""
-    holds = "holds" if len(copies) == 1 else "hold"
+    verb = "is" if len(copies) == 1 else "are"
     return (
-        f"Not judged: alarm (whether {_first_names(copies)} {holds} private rows: no check of "
-        "the spec has an alarm, so the private table itself may pass; pqd init names a gate "
-        "that has one)."
+        f"Not judged: alarm (whether {_first_names(copies)} {verb} nearly all private rows: no "
+        "check of the spec has an alarm, so the private table itself may pass; pqd init names a "
+        "gate that has one)."
     )
 
 

@@ -202,13 +202,17 @@ def test_a_gate_that_would_judge_the_alarm_is_named_first(tmp_path: Path) -> Non
         for gate in ("0.1", "0.5")
     )
     assert cheap.unchecked[0] == (
-        "whether the copy holds private rows, the alarm (of 9,000 rows noise would explain it; "
-        "pqd init --gate 0.5 checks it)"
+        "whether the copy is nearly all private rows, the alarm (of 9,000 rows noise would explain "
+        "it; pqd init --gate 0.5 checks it)"
     )
-    assert "\n# Not checked: whether the copy holds private rows, the alarm" in cheap.text
+    assert "\n# Not checked: whether the copy is nearly all private rows, the alarm" in cheap.text
     assert "alarm = " not in cheap.text
     assert 'alarm = "overall"' in dear.text
     assert not any("alarm" in each for each in dear.unchecked)
+    in_part = "whether some of its rows are private (only attacks tell: pqd risk, or a second spec)"
+    for template in (cheap, dear):
+        assert in_part in template.unchecked
+        assert f"\n# Not checked: {in_part}.\n" in template.text
 
 
 def test_a_column_without_values_gets_no_check(tmp_path: Path) -> None:
