@@ -340,7 +340,9 @@ def test_every_run_and_page_says_that_a_gate_has_no_alarm(command: Command) -> N
     assert note in " ".join(report.to_markdown().split())
     facts = '[synthetic.other]\npath = "copy.parquet"\n[synthetic.private]\n'
     two = spec(PAIR, more=facts + 'path = "copy.parquet"\ncopy_epsilon = 1\n')
-    assert "whether copy, other are nearly all" in " ".join(str(pqd.check(two, dry_run=True)).split())
+    assert "whether copy, other are nearly all" in " ".join(
+        str(pqd.check(two, dry_run=True)).split()
+    )
 
 
 def test_a_gate_with_an_alarm_or_without_need_of_one_says_nothing_of_it() -> None:
