@@ -20,6 +20,7 @@ _SQL = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 # What to write in place of an option, by command and option or by option alone.
 _OPTIONS = {
     "--dry-run": "pqd plan says from the copy alone what queries need; it costs nothing.",
+    "--help-all": "--help shows all there is.",
     "lint --columns": "pqd lint looks at all columns; --bounds and --type state facts of one.",
 }
 # What to write in place of a command.

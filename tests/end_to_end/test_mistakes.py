@@ -137,6 +137,11 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
         "A",
         ("pqd plan says from the copy alone",),
     ),
+    "whole help of a short command": (
+        ("ledger", "limit", "--help-all"),
+        "A",
+        ("--help shows all there is.",),
+    ),
     "explain": (("explain", "q1"), "A", ("add --explain q1 to the command that asked",)),
     "help of a typo": (("help", "adit"), "A", ("no command 'adit'; did you mean audit?",)),
     "limit without an epsilon": (
