@@ -51,15 +51,21 @@ def caret_lines(line: str, carets: str, width: float = math.inf) -> Iterator[str
     """Pieces of a line, ``width`` cells wide at most, each with its carets on the next line.
 
     A sign that takes several cells, because it is wide or escaped, has a caret below each of them.
-    All pieces have the indent of the line.
+    All pieces have the indent of the line.  A piece ends after a blank if it has one, else within a
+    word.
     """
     indent = " " * min(len(line) - len(line.lstrip(" ")), 8)
     shown = under = ""
     for sign, caret in zip_longest(line, carets[: len(line) + 1], fillvalue=" "):
         piece = visible(sign)
         if cell_len(shown + piece) > width and shown != indent:
-            yield from _pair(shown, under)
-            shown = under = indent
+            at = len(shown) if sign == " " else shown.rfind(" ") + 1
+            at = at if at > len(indent) else len(shown)
+            cells = cell_len(shown[:at])
+            yield from _pair(shown[:at], under[:cells])
+            shown, under = indent + shown[at:], indent + under[cells:]
+            if sign == caret == " ":
+                continue
         shown, under = shown + piece, under + caret * cell_len(piece)
     yield from _pair(shown, under)
 

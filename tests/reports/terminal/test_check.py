@@ -201,6 +201,21 @@ def test_carets_count_cells(line: str, carets: str, pieces: list[str]) -> None:
     assert list(caret_lines(line, carets)) == pieces
 
 
+@pytest.mark.parametrize(
+    ("line", "carets", "pieces"),
+    [
+        ("ab cd", "   ^^", ["ab", "cd", "^^"]),
+        ("  ab cd", "      ^", ["  ab", "  cd", "   ^"]),
+        ("中 cd e", "  ^^", ["中", "cd e", "^^"]),
+        ("abcdef", "    ^", ["abcd", "ef", "^"]),
+    ],
+)
+def test_a_line_with_carets_is_broken_between_its_words(
+    line: str, carets: str, pieces: list[str]
+) -> None:
+    assert list(caret_lines(line, carets, 5 if line.startswith(" ") else 4)) == pieces
+
+
 def test_carets_alone_are_text() -> None:
     assert message_text("^^\nx\n ^\n  ^") == "^^\nx\n ^\n  ^"
 
