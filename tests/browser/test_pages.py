@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pqd.deciders.options import for_shell
 from pqd.reports.writers.html import html_text
 from tests.support import (
     ledger_reports,
@@ -125,7 +126,9 @@ TWINS = {
 
 @cache
 def page_of(kind: str) -> str:
-    return html_text(REPORTS[kind](), COMMAND)
+    # Who typed the command reads options, not keywords.
+    with for_shell():
+        return html_text(REPORTS[kind](), COMMAND)
 
 
 @pytest.fixture(scope="module")
