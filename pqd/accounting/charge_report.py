@@ -24,12 +24,14 @@ _DENIED = re.compile(r"(?:(?<=\.) N|; n)othing was spent\b\.?")
 class RunCharges:
     """Charges of one run: ``spent`` charges, and ``unused`` charges, for which nothing was drawn.
 
+    ``tables`` has the label of the table of each charge, in the order of the charges.
     ``check_standing`` raises LostLedgerError if the ledger has lost the run's charges or replayed
     answers.
     """
 
     spent: list[Charge] = field(default_factory=list)
     unused: list[Charge] = field(default_factory=list)
+    tables: list[tuple[str, Charge]] = field(default_factory=list)
     check_standing: Callable[[], object] = bool
 
     @property
@@ -42,6 +44,16 @@ class RunCharges:
         """Delta of all charges."""
         return sum((charge.delta for charge in (*self.spent, *self.unused)), Fraction(0))
 
+    def add(self, charge: Charge, table: str) -> None:
+        """Count a charge of the table with this label."""
+        self.spent.append(charge)
+        self.tables.append((table, charge))
+
+    def take_back(self) -> None:
+        """Forget the last charge, which was not written."""
+        self.spent.pop()
+        self.tables.pop()
+
     def leave_unused(self, charge: Charge) -> None:
         """Move a charge from the spent charges to the unused charges."""
         self.spent.remove(charge)
@@ -49,9 +61,14 @@ class RunCharges:
 
     @property
     def amount(self) -> str:
-        """Sum of all charges in words."""
-        delta = f" and delta {float(self.delta):.3g}" if self.delta else ""
-        return f"epsilon {epsilon_text(self.epsilon)}{delta}"
+        """Sum of all charges in words, of each table by itself if there are several."""
+        if len({label for label, _ in self.tables}) < 2:
+            return _amount(self.epsilon, self.delta)
+        sums: dict[str, tuple[Fraction, Fraction]] = {}
+        for label, charge in self.tables:
+            epsilon, delta = sums.get(label, (Fraction(0), Fraction(0)))
+            sums[label] = epsilon + charge.epsilon, delta + charge.delta
+        return " and ".join(f"{_amount(*each)} on {label}" for label, each in sums.items())
 
     @property
     def text(self) -> str:
@@ -65,6 +82,11 @@ class RunCharges:
             f"{amount}, but nothing was drawn for it: a repeated run on the table as it was uses "
             "this charge and pays nothing more"
         )
+
+
+def _amount(epsilon: Fraction, delta: Fraction) -> str:
+    more = f" and delta {float(delta):.3g}" if delta else ""
+    return f"epsilon {epsilon_text(epsilon)}{more}"
 
 
 _CURRENT: ContextVar[RunCharges] = ContextVar("pqd_run_charges")

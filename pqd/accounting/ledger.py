@@ -404,7 +404,7 @@ class Ledger:
                 )
                 # Count the charge before it is on the disk: if the run is interrupted during the
                 # write, its report must not leave out the charge.
-                charges.spent.append(charge)
+                charges.add(charge, table.label)
                 counted = True
                 number = self._enter(table)
                 if unused:
@@ -416,7 +416,7 @@ class Ledger:
         except BaseException:
             if counted and not self._chain.doubtful:
                 # The charge was rolled back.
-                charges.spent.pop()
+                charges.take_back()
             raise
         self._chain.charged = True
         self.check_standing()

@@ -623,6 +623,14 @@ def test_the_function_of_python_keeps_both_accounts(tmp_path: Path) -> None:
     assert report.held_out_cost is not None
     assert report.cost.total == report.held_out_cost.total == 1
     assert not report.simulated
+    assert (report.private, report.held_out) == ("private frame", "held-out frame")
+    others = SECRET[300:600], CLEAN[:300]
+    dry = pqd.risk(*others, held_out=HELD_OUT[300:600], ledger=ledger, dry_run=True)
+    unseen = [note for note in map(str, dry.notes) if "no data set by the place or name of" in note]
+    assert [each.partition("name of ")[2].partition(".")[0] for each in unseen] == [
+        "private frame",
+        "held-out frame",
+    ]
 
 
 def test_one_data_set_pays_for_both_tables_or_for_none(tmp_path: Path) -> None:

@@ -28,9 +28,22 @@ TOLD = (
 def test_a_charge_is_told_once_and_never_denied(message: str, whole: str) -> None:
     charges = begin_charges()
     assert with_charges(message) == message
-    charges.spent.append(Charge(Fraction(1, 2), Fraction(0), SEQUENTIAL))
+    charges.add(Charge(Fraction(1, 2), Fraction(0), SEQUENTIAL), "p.csv")
     try:
         assert with_charges(message) == whole
         assert with_charges(whole) == whole
+    finally:
+        begin_charges()
+
+
+def test_charges_of_two_tables_are_told_apart() -> None:
+    charges = begin_charges()
+    for epsilon, delta, table in ((1, 0, "p.csv"), (1, "1e-6", "o.csv"), (2, 0, "p.csv")):
+        charges.add(Charge(Fraction(epsilon), Fraction(delta), SEQUENTIAL), table)
+    try:
+        told = "epsilon 3 on p.csv and epsilon 1 and delta 1e-06 on o.csv was charged and stays"
+        assert told in charges.text
+        charges.take_back()
+        assert "epsilon 1 on p.csv and epsilon 1 and delta 1e-06 on o.csv" in charges.text
     finally:
         begin_charges()
