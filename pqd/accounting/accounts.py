@@ -364,7 +364,7 @@ def charge_within(
         raise BudgetError(
             f"this run needs epsilon {needs}{per_row}; of {most} for this data set {done} are "
             f"spent{by}{allowance}{more} and {rest} left{where}. Nothing was spent."
-            f"{allowance.remedy} Use fewer queries, lower their epsilon, or raise the budget if "
+            f"{allowance.remedy} Ask for less, at a lower epsilon, or raise the budget if "
             "that is yours to decide"
         )
     return charge

@@ -404,7 +404,7 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         title = undecided_title([first.candidate, *rivals])
         title += _doubts(report, [first, *(copy for copy in others if copy.candidate in rivals)])
         lead += f" It cannot be told apart from {listed(rivals)} at this epsilon."
-    elif honest and first.relations and first.relations.may_be_lost:
+    elif honest and _is_doubted(report, first):
         number = counted(1 + len(honest), "copy", "copies")
         title = f"{name} has the highest quality of {number}{_doubts(report, [first])}"
         lead += f" Its quality is higher than that of each of the others{_doubts(report, [first])}."
@@ -420,6 +420,12 @@ def _headline(report: RankingReport) -> tuple[str, str]:
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
+
+
+def _is_doubted(report: RankingReport, copy: RankedCopy) -> bool:
+    """Whether a copy leaks, attacks gain more than the tolerance, or relations may be lost."""
+    unsafe = copy.candidate in {*report.leaking, *report.beyond}
+    return unsafe or (copy.relations is not None and copy.relations.may_be_lost)
 
 
 def _doubts(report: RankingReport, copies: Sequence[RankedCopy]) -> str:

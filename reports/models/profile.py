@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pqd.reports.models.figure import Estimated, Figure
 from pqd.reports.models.report import IndexedReport, data_frame, rendering
-from pqd.reports.models.standings import DISTANCES, Outcome, Standing, standing_of
+from pqd.reports.models.standings import DISTANCES, Outcome, Standing, chance_of, standing_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,15 +105,6 @@ class DistanceFacts(Estimated):
         """Values that JSON holds in addition to the fields."""
         chance = None if self.chance is None else self.chance.value
         return {"standing": self.standing.value, "chance": chance}
-
-
-def chance_of(low: float | None, high: float | None, mark: float | None) -> Standing | None:
-    """Standing of a distance between ``low`` and ``high``, compared with the mark of chance."""
-    if low is None or high is None or mark is None:
-        return None
-    if low > mark:
-        return Standing.BEYOND_CHANCE
-    return Standing.AT_CHANCE if high < mark else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from pqd.reports.models.figure import Estimated, Figure
-from pqd.reports.models.profile import chance_of
-from pqd.reports.models.standings import DISTANCES, Outcome, Standing, standing_of
+from pqd.reports.models.standings import DISTANCES, Outcome, Standing, chance_of, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +106,8 @@ class RelationsFacts(Estimated):
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether no more than the bar is kept, but chance may be the reason."""
-        return self.standing is Standing.BEYOND and not self.is_lost
+        """Whether a bar that is out of reach leaves open if relations are kept."""
+        return self.is_out_of_reach and self.is_undecided
 
     @property
     def may_be_lost(self) -> bool:

@@ -183,3 +183,12 @@ def unproven(answer: str, *, likely: bool) -> Standing:
     if likely:
         return Standing.LIKELY_YES if answer == "yes" else Standing.LIKELY_NO
     return Standing.LEANS_YES if answer == "yes" else Standing.LEANS_NO
+
+
+def chance_of(low: float | None, high: float | None, mark: float | None) -> Standing | None:
+    """Standing of a distance between ``low`` and ``high``, compared with the mark of chance."""
+    if low is None or high is None or mark is None:
+        return None
+    if low > mark:
+        return Standing.BEYOND_CHANCE
+    return Standing.AT_CHANCE if high < mark else None

@@ -29,6 +29,8 @@ RELATIONS_KEPT = (
     "100 % is exact, 0 % is what columns keep that were shuffled one by one. Wrong columns are "
     "taken out. 0 % is also what a copy keeps whose pairs are farther off than shuffled columns."
 )
+# Step of the bars that are proposed, as a share.
+_STEP = 0.05
 BETWEEN = "bars run from what shuffled columns would score to what an independent real sample would"
 
 
@@ -38,6 +40,12 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
     A profile pays only what a larger epsilon adds.  A ranking, which was made at a total epsilon of
     ``ranked_for``, is drawn anew, and paid in full.
     """
+    if facts.is_unjudged:
+        told = ""
+        if facts.estimate is not None:
+            ends = f"{interval_text(facts.estimate.low, facts.estimate.high, 0)} %"
+            told = f": {figure_text(facts.estimate, _digits(facts)) if facts.is_known else ends}"
+        return f"Whether relations are kept cannot be judged{told}; {_beside(facts)}."
     if facts.estimate is None or facts.p_value is None:
         return "".join(_without_figure(facts))
     bar = bar_text(facts.bar)
@@ -45,8 +53,6 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
     figure = figure_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"Relations are NOT kept: {figure}, no more than {bar} ({odds}); {_beside(facts)}."
-    if facts.is_unjudged:
-        return f"Whether relations are kept cannot be judged: {figure}; {_beside(facts)}."
     verdict = f"more than {bar}" if facts.is_kept else f"undecided whether more than {bar}"
     if facts.is_known:
         return f"Relations kept {figure}, {verdict} ({odds}); {_beside(facts)}."
@@ -70,14 +76,15 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
 def kept_text(facts: RelationsFacts) -> str:
     """Words for a cell, such as ``56 %`` or ``NOT kept, 3 %``, or why there is no figure."""
     if facts.estimate is None:
+        unknown = "not judged" if facts.is_unjudged else "not known"
         return {"none": "none to keep", "in the copy alone": "invented"}.get(
-            facts.presence or "", "not known"
+            facts.presence or "", unknown
         )
     value = estimate_text(facts.estimate, _digits(facts))
     if facts.is_lost:
         return f"NOT kept, {value}"
     if facts.is_unjudged:
-        return f"not judged, {value}"
+        return f"not judged, {value}" if facts.is_known else "not judged"
     if not facts.is_known:
         return f"more than {bar_text(facts.bar)}" if facts.is_kept else "not known"
     return value if facts.is_kept else f"undecided, {value}"
@@ -120,10 +127,12 @@ def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -
     if facts.reference is None or not facts.is_out_of_reach:
         return ""
     sampled = percent_text(facts.reference, 0)
+    reach = math.floor((facts.reference - facts.half_width) / _STEP + 1e-9) * _STEP
+    lower = f"a lower one ({option(f'--relations {100 * reach:.0f}%')}), " if reach > 0 else ""
     return (
         f"{INDEPENDENT.capitalize()} would itself keep only {sampled} of the relations, so a bar "
-        f"of {bar_text(facts.bar)} is out of reach here: take {fewer_cells(columns)}, or a larger "
-        "copy. pqd plan COPY shows at no cost what that changes."
+        f"of {bar_text(facts.bar)} is out of reach here: take {lower}{fewer_cells(columns)}, or a "
+        "larger copy. pqd plan COPY shows at no cost what that changes."
     )
 
 

@@ -95,16 +95,26 @@ def _counted(distances: Sequence[DistanceFacts]) -> str:
 def _used(report: ProfileReport) -> Iterator[str]:
     """Parts with the numbers of columns and of pairs that are within the tolerance."""
     is_lost = report.relations is not None and report.relations.is_lost
-    for ways, nouns in ((1, ("column",)), (2, ("pair of columns", "pairs of columns"))):
+    aside = any(each.standing is Standing.NOT_JUDGED for each in report.left_out)
+    column = "judged column" if aside else "column"
+    for ways, nouns in ((1, (column,)), (2, ("pair of columns", "pairs of columns"))):
         every = report.of_ways(ways)
+        number = len(every) + (len(_missing(report)) if ways == 1 else 0)
         within = sum(each.standing is Standing.WITHIN for each in every)
         if within and not (ways == 2 and is_lost):
             single = " by themselves" if ways == 1 and is_lost else ""
-            yield f"{within:,} of {counted(len(every), *nouns)}{single}"
+            yield f"{within:,} of {counted(number, *nouns)}{single}"
+
+
+def _missing(report: ProfileReport) -> list[str]:
+    """Names of the columns that the copy lacks."""
+    found = (each for each in report.left_out if each.standing is Standing.MISSING)
+    return [each.columns[0] for each in found]
 
 
 def _unused(report: ProfileReport) -> Iterator[str]:
     """Names of faults, the worst first; columns come before pairs."""
+    yield from (f"{name} (missing)" for name in _missing(report))
     if report.relations is not None and report.relations.is_lost:
         yield _RELATIONS
     for ways in (1, 2):

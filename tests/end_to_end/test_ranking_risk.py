@@ -64,7 +64,7 @@ def test_a_copy_that_leaks_is_never_the_best_without_its_leak(leak: RankingRepor
         assert "leaked gives private rows away: 6 of 7 attacks gain from them" in told
         assert told.index("Do not hand it out") < told.lower().index("worst attack")
         assert "clean is the only copy that is shown neither to be bad nor to give private" in told
-        sentences = [each for each in told.split(".") if "leaked is the best" in each]
+        sentences = [each for each in told.split(".") if "leaked has the highest quality" in each]
         assert sentences
         assert all("it gives private rows away" in each for each in sentences)
     assert "leaked says what to do" in " ".join(str(leak).split())

@@ -330,7 +330,7 @@ def test_a_refusal_gives_all_the_figures(ledger: Ledger) -> None:
     message = str(caught.value)
     for figure in ("needs epsilon 0.75", "of 1 for", "0.5 are spent", "0.5 left", str(ledger.path)):
         assert figure in message
-    assert "Nothing was spent. Use fewer queries" in message
+    assert "Nothing was spent. Ask for less" in message
 
 
 def test_delta_is_spent_down_to_nothing(ledger: Ledger, path: Path) -> None:

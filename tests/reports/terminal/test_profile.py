@@ -24,6 +24,7 @@ from pqd.reports.documents.profile import (
 )
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import Alarm, DistanceFacts
+from pqd.reports.models.refusals import LeftOut
 from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import fewer_cells
 from pqd.reports.text.relations import kept_text, relations_sentence
@@ -228,6 +229,14 @@ def test_relations_are_a_figure_only_where_their_interval_is_narrow() -> None:
     assert "48 %" not in text
 
 
+def test_columns_that_the_copy_lacks_are_in_the_first_sentence() -> None:
+    lacking = LeftOut(columns=("town",), reason="is missing", standing=Standing.MISSING)
+    aside = LeftOut(columns=("key",), reason="a key", standing=Standing.NOT_JUDGED)
+    use = [*use_sentences(replace(PLAIN, left_out=(lacking, aside)))]
+    assert use[0].startswith("Use it for 11 of 16 judged columns and 45 of 105 pairs of columns.")
+    assert use[1].startswith("Do not use it for town (missing), ")
+
+
 def test_relations_that_a_real_sample_would_not_keep_are_no_fault_of_the_copy() -> None:
     facts = PLAIN.relations
     assert facts is not None
@@ -248,7 +257,15 @@ def test_relations_that_a_real_sample_would_not_keep_are_no_fault_of_the_copy() 
     assert "Whether it keeps what relates columns to each other cannot be judged with " in use
     text = " ".join(terminal_text(report).split())
     assert "Whether relations are kept cannot be judged: 29 % (13 to 44); an independent" in text
-    assert "a bar of 50 % is out of reach here: take fewer cells" in text
+    assert "a bar of 50 % is out of reach here: take a lower one (--relations 30%), fewer" in text
+    # More epsilon would not tell more than the bar of what such a sample does not keep either.
+    wide = replace(chance, estimate=Figure(0.48, 0.16, 0.79), p_value=0.43, conclusive=False)
+    assert (wide.is_unjudged, kept_text(wide)) == (True, "not judged")
+    told = relations_sentence(wide)
+    assert told.startswith("Whether relations are kept cannot be judged: 16 to 79 %; an")
+    unknown = replace(chance, estimate=None, relations=Figure(0.02, 0.005, 0.035), p_value=None)
+    assert (unknown.presence, kept_text(unknown)) == ("unknown", "not judged")
+    assert relations_sentence(unknown).startswith("Whether relations are kept cannot be judged; an")
     # Surely less than such a sample would keep.
     lost = replace(chance, estimate=Figure(0.1, 0.0, 0.27))
     assert (lost.is_lost, lost.is_unjudged) == (True, False)
