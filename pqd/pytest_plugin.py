@@ -112,6 +112,7 @@ class Trust:
         __tracebackhide__ = True
         # Imported here, since pytest loads plugins at its start.
         from pqd.deciders.exact import probability  # noqa: PLC0415
+        from pqd.reports.text.gate import ALL_CHECKS  # noqa: PLC0415
         from pqd.spec import Check  # noqa: PLC0415
         from pqd.stated.budgets import stated_budget  # noqa: PLC0415
 
@@ -121,6 +122,11 @@ class Trust:
                 raise TypeError(f"the terms of the check {query!r} stand in {self._path.name}")
             return _passing(self._entry(query, name), self.report.gate, self._sizes)
         if tau is None or epsilon is None:
+            if query == ALL_CHECKS and self._spec.gate is not None:
+                raise TypeError(
+                    f"a gate passes or fails as a whole, so {query!r} is no check; name any check "
+                    f"of it, such as {self._spec.checks[0].id!r}"
+                )
             known = ", ".join(check.id for check in self._spec.checks[:8])
             raise TypeError(
                 f"{query!r} is no check of {self._path.name}, which has {known}; SQL needs tau "

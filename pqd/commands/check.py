@@ -338,8 +338,12 @@ def _gated(
     report = _report(spec, bound, plan, checks, added_costs(costs) if costs else Cost())
     own = gate_notes(facts, warnings) if facts else [note("gate-not-run")] if flawed else []
     notes = (*report.notes, *own)
-    if unalarmed := _unalarmed(spec):
+    copies = tuple(name for name in spec.synthetic if name not in spec.copy_epsilon)
+    alarmed = {name for each in spec.checks if each.alarm is not None for name in each.synthetic}
+    if unalarmed := tuple(name for name in copies if name not in alarmed):
         notes = (*notes, note("alarm-not-judged", copies=unalarmed))
+    if copies:
+        notes = (*notes, note("some-rows-not-judged", copies=copies))
     if dry_run:
         notes = (*notes, *dry_notes(quotes, accountant, bound.private.label))
     return replace(report, gate=facts, dry=dry_run, notes=notes)
@@ -360,14 +364,6 @@ def _narrow_checks(spec: Spec, bound: BoundChecks, plan: CheckPlan) -> dict[str,
         if each.id not in {*bound.broken, *bound.lacking}
     }
     return {name: reason for name, reason in reasons.items() if reason}
-
-
-def _unalarmed(spec: Spec) -> tuple[str, ...]:
-    """Names of the copies without an alarm; none where a copy was made under a stated epsilon."""
-    alarmed = {name for each in spec.checks if each.alarm is not None for name in each.synthetic}
-    return tuple(
-        name for name in spec.synthetic if name not in alarmed and name not in spec.copy_epsilon
-    )
 
 
 def _gate_inputs(

@@ -273,13 +273,16 @@ def of_gate(
 ) -> CheckResult:
     """Result of one check of a gate, whose conditions have the ``names``.
 
-    Without a ``gate`` another check is broken.  ``narrow`` is the result of ``narrow_check``.
+    Without a ``gate`` another check is broken.  ``narrow`` is the result of ``narrow_check``.  A
+    check without conditions is an alarm of a copy made under differential privacy.
     """
+    if not names:
+        return _result(check, name, "as expected", "pass", NO_CONDITION)
     facts = [QueryFacts(**v.facts(), candidates=v.candidates) for v in verdicts]
     if check.alarm is not None:
         asked = table_condition("alarm", "", 0)
     else:
-        asked = condition_message(facts, check.expect) if facts else NO_CONDITION
+        asked = condition_message(facts, check.expect)
     near = facts if check.expect == "close" else []
     if gate and gate.outcome is None and narrow:
         return _result(check, name, "planned", "warn", f"{asked}; {narrow}")
@@ -315,7 +318,8 @@ def status_in_gate(
     if worst is None or worst.name not in names:
         return "not told", "untold", asked
     named = facts[names.index(worst.name)] if len(facts) == len(names) else None
-    message = "; ".join(filter(None, [worst_message(worst), worst_answer(named, worst), asked]))
+    condition = f"the condition: {asked}"
+    message = "; ".join(filter(None, [worst_message(worst), worst_answer(named, worst), condition]))
     if worst.conclusive and not worst.holds:
         return "not as expected", "fail", message
     return "not told", "untold", message

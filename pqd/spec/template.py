@@ -52,7 +52,9 @@ USUAL_GATE, USUAL_NAMES = Fraction(1, 4), Fraction(1, 2)
 # Number of runs that the table's budget pays for if each run measures everything anew.
 _RUNS = 10
 
-_IN_PART = "whether some of its rows are private (only attacks tell: pqd risk, or a second spec)"
+_IN_PART = (
+    "whether some rows of the copy are private (only attacks tell: pqd risk, or a second spec)"
+)
 
 _HEAD = """\
 # What `pqd check` compares: the synthetic tables with the private one.  Made by `pqd init` from the
@@ -338,7 +340,7 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
         yield "\n# Left out, since an honest copy of this size would not surely pass:\n"
         for reason, names in facts.checks.left_out:
             yield _comment(f"{names_and_more(names, _MOST_COLUMNS)}: {reason}")
-    for text in filter(None, [facts.checks.unalarmed, facts.checks.unrelated, _IN_PART]):
+    for text in filter(None, [_IN_PART, facts.checks.unalarmed, facts.checks.unrelated]):
         yield "\n"
         yield _comment(f"Not checked: {text}.")
     if facts.left_out:
@@ -350,7 +352,7 @@ def _not_checked(facts: _CopyFacts) -> Iterator[str]:
 
 def _unchecked(facts: _CopyFacts) -> Iterator[str]:
     """Yield sentences on what the checks do not look at."""
-    yield from filter(None, [facts.checks.unalarmed, facts.checks.unrelated])
+    yield from filter(None, [_IN_PART, facts.checks.unalarmed, facts.checks.unrelated])
     columns = [each.columns[0] for each in facts.left_out if len(each.columns) == 1]
     if columns:
         yield f"columns {names_and_more(columns, _MOST_NAMED)}, which look like identifiers or text"
@@ -362,7 +364,6 @@ def _unchecked(facts: _CopyFacts) -> Iterator[str]:
             f"{conditions} that an honest copy of this size would not surely pass "
             f"({names_and_more(every, _MOST_NAMED)})"
         )
-    yield _IN_PART
     yield "rules, keys and limits, which you state (pqd lint holds the copy itself to them)"
 
 

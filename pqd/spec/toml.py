@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from pqd.deciders.names import near_hint, nearest_names
 from pqd.errors import NO_PERMISSION
 from pqd.spec.positions import longest_dotted_key, statements
 from pqd.spec.problems import Code
@@ -124,7 +125,11 @@ def _content(path: Path) -> bytes:
     except PermissionError:
         reason = f"it may not be read: {NO_PERMISSION}"
     except FileNotFoundError:
-        reason = "there is no such file; `pqd init PRIVATE COPY` writes one"
+        near = nearest_names(path.stem, [each.stem for each in path.parent.glob("*.toml")])
+        hint = (
+            near_hint([f"{name}.toml" for name in near]) or "; `pqd init PRIVATE COPY` writes one"
+        )
+        reason = f"there is no such file{hint}"
     except (OSError, ValueError, RuntimeError):
         # ValueError comes from a path with a zero byte, RuntimeError from a loop of links.
         pass

@@ -265,7 +265,13 @@ class CheckReport(IndexedReport[CheckResult]):
     def exit_code(self) -> int:
         """Exit code: 0 if no check failed, 1 if a check failed, 2 or more after an error."""
         codes = ((entry.standing.exit_code, entry.exit_code) for entry in self.checks)
-        return max(map(max, codes), default=0)
+        return max(map(max, codes), default=0) or int(self.is_open)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a check is not told although none fails that it waits for: no build passes so."""
+        gates = {entry.gate for entry in self.checks}
+        return "untold" in gates and gates.isdisjoint({"fail", "known", "error"})
 
     @property
     def own_checks(self) -> tuple[CheckResult, ...]:

@@ -250,6 +250,8 @@ def worst_first(report: CheckReport) -> list[CheckResult]:
 def result(report: CheckReport) -> Badge:
     """Standing of the whole run in one word; a run without checks is not a success."""
     standings = {check.standing for check in report.checks}
+    if report.is_open:
+        standings.add(Standing.FAILED)
     if report.dry:
         standings.add(Standing.PLANNED)
     if not standings:
@@ -293,18 +295,21 @@ def columns_message(unjudged: Sequence[LeftOut], aside: Sequence[str] = ()) -> s
             f"every column{but} is in both tables and can be judged (public and exact, no p-value)"
         )
     missing = [each.columns[0] for each in unjudged if each.standing is Standing.MISSING]
-    told = [f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} {Standing.MISSING}"]
-    told = [
-        *(told if missing else []),
-        *(
-            f"{each.columns[0]} is {each.standing}: {_reason(each)}"
-            for each in unjudged
-            if each.standing is not Standing.MISSING
-        ),
+    told, steps = [], []
+    if missing:
+        told.append(f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} {Standing.MISSING}")
+        steps.append(f"Make the copy with {listed(missing)}.")
+    told += [
+        f"{each.columns[0]} is {each.standing}: {_reason(each)}"
+        for each in unjudged
+        if each.standing is not Standing.MISSING
     ]
+    judged = any(each.standing is Standing.NOT_JUDGED for each in unjudged)
+    true = "judge = true judges a column, " if judged else ""
+    steps.append(f"In [columns.NAME] {true}judge = false says that it may be so")
     return (
-        f"{'; '.join(told)}. This is public and exact, with no p-value, and cost nothing. In "
-        "[columns.NAME] judge = false says that a column may be so, judge = true that it is judged"
+        f"{'; '.join(told)}. This is public and exact, with no p-value, and cost nothing. "
+        f"{' '.join(steps)}"
     )
 
 

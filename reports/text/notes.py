@@ -905,6 +905,15 @@ def alarm_not_judged(copies: Sequence[str]) -> str:
 
 
 @sentence
+def some_rows_not_judged(copies: Sequence[str]) -> str:
+    """Note that a gate has no attacks, which alone find single private rows in ``copies``."""
+    return (
+        f"Not judged: whether some rows of {_first_names(copies)} are private (only attacks tell: "
+        "pqd risk; an alarm sees only a copy that is nearly all private rows)."
+    )
+
+
+@sentence
 def checks_not_decidable(checks: Sequence[str]) -> str:
     """Warning that a gate may not pass an honest copy, since ``checks`` are not decidable."""
     one = len(checks) == 1

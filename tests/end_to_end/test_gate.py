@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -272,6 +273,7 @@ def test_the_worst_is_named_for_an_epsilon_that_is_spent_only_then(command: Comm
     words = " ".join(out.split())
     assert "the worst is pair: it fails" in words
     assert "the distance is about 30" in words
+    assert "; the condition: tolerance" in words
     junit = command("check", path, "--output", "junit=-")[1]
     assert 'failures="2"' in junit
     assert 'skipped="2"' in junit
@@ -327,17 +329,30 @@ def test_several_copies_are_one_gate() -> None:
     assert report.gate.worst.name == "pair@bad"
 
 
+def test_no_build_passes_on_checks_that_are_not_told_alone() -> None:
+    people(4_000, 2, 0.2).to_parquet("copy.parquet")
+    report = exact(spec(ROWS, PAIR))
+    untold = tuple(check for check in report.checks if check.gate == "untold")
+    left = replace(report, checks=untold, gate=None)
+    assert untold
+    assert left.exit_code == 1
+    assert "FAILED: 2 not told" in str(left)
+
+
 ALARM = '[[check]]\nid = "near"\nalarm = "overall"\n'
 
 
 def test_every_run_and_page_says_that_a_gate_has_no_alarm(command: Command) -> None:
-    note = "Not judged: alarm (whether copy is nearly all private rows"
+    notes = (
+        "Not judged: alarm (whether copy is nearly all private rows",
+        "Not judged: whether some rows of copy are private (only attacks tell: pqd risk",
+    )
     for more in (["--dry-run"], []):
         _, out, _ = command("check", spec(PAIR, ROWS), *more)
-        assert note in " ".join(out.split())
+        assert all(each in " ".join(out.split()) for each in notes)
     report = pqd.check("audit.toml")
-    assert note in report.to_html()
-    assert note in " ".join(report.to_markdown().split())
+    assert all(each in report.to_html() for each in notes)
+    assert all(each in " ".join(report.to_markdown().split()) for each in notes)
     facts = '[synthetic.other]\npath = "copy.parquet"\n[synthetic.private]\n'
     two = spec(PAIR, more=facts + 'path = "copy.parquet"\ncopy_epsilon = 1\n')
     assert "whether copy, other are nearly all" in " ".join(
@@ -346,14 +361,33 @@ def test_every_run_and_page_says_that_a_gate_has_no_alarm(command: Command) -> N
 
 
 def test_a_gate_with_an_alarm_or_without_need_of_one_says_nothing_of_it() -> None:
-    assert "Not judged: alarm" not in " ".join(
-        str(pqd.check(spec(PAIR, ALARM), dry_run=True)).split()
-    )
+    alarmed = " ".join(str(pqd.check(spec(PAIR, ALARM), dry_run=True)).split())
+    assert "Not judged: alarm" not in alarmed
+    assert "Not judged: whether some rows of copy are private" in alarmed
     made = spec(PAIR)
     text = Path(made).read_text(encoding="utf-8")
     stated = text.replace('"copy.parquet"', '"copy.parquet"\ncopy_epsilon = 1')
     Path(made).write_text(stated, encoding="utf-8")
-    assert "Not judged: alarm" not in " ".join(str(pqd.check(made, dry_run=True)).split())
+    assert "Not judged" not in " ".join(str(pqd.check(made, dry_run=True)).split())
+
+
+def test_an_alarm_without_need_is_no_condition_and_passes() -> None:
+    made = spec(ALARM)
+    text = Path(made).read_text(encoding="utf-8")
+    stated = text.replace('"copy.parquet"', '"copy.parquet"\ncopy_epsilon = 1')
+    Path(made).write_text(stated, encoding="utf-8")
+    report = pqd.check(made)
+    assert (report.exit_code, report.cost.epsilon) == (0, Fraction(0))
+    assert [each.gate for each in report.checks] == ["pass"]
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_value_that_the_copy_lost_breaks_a_gate(command: Command, more: list[str]) -> None:
+    lost = FEW.replace("'f'", "'x'").replace("few", "lost")
+    code, out, _ = command("check", spec(ROWS, lost), *more)
+    assert code == 2
+    assert "ERROR lost" in " ".join(out.split())
+    assert "BROKEN: 1 not told, 1 broken" in " ".join(out.split())
 
 
 def test_a_plan_spends_nothing_and_says_what_is_too_sharp(command: Command) -> None:

@@ -273,6 +273,11 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     "table as spec": (("check", "copy.csv"), "A", ("it is a table, not a spec", "pqd init")),
     "Parquet as spec": (("check", "copy.parquet"), "A", ("it is a table, not a spec",)),
     "no spec": (("check", "no.toml"), "A", ("there is no such file; `pqd init",)),
+    "a slip in a spec's name": (
+        ("check", "narow.tml"),
+        "A",
+        ("there is no such file; the nearest is narrow.toml",),
+    ),
     "table as queries": (
         ("audit", *TABLES, "--queries", "private.csv", *TERMS),
         "A",

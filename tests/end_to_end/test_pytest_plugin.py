@@ -147,6 +147,11 @@ def test_not_told(pqd):
 
 def test_sql(pqd):
     assert pqd.assert_trusted("SELECT COUNT(*) FROM D", tau="10%", epsilon=0.5).id != "all checks"
+
+def test_whole(pqd):
+    import pytest
+    with pytest.raises(TypeError, match="name any check of it, such as 'rows'"):
+        pqd.assert_trusted("all checks")
 """
 
 
@@ -175,4 +180,4 @@ expect = "far"
     seeded.makepyfile(GATED)
     command = ("--pqd-spec", "gated.toml", "-p", "no:cacheprovider", "-p", "no:xdist")
     result = seeded.runpytest_subprocess(*command)
-    result.assert_outcomes(passed=1, failed=2)
+    result.assert_outcomes(passed=2, failed=2)
