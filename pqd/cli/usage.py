@@ -21,6 +21,9 @@ _SQL = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _OPTIONS = {
     "--dry-run": "pqd plan says from the copy alone what queries need; it costs nothing.",
     "--help-all": "--help shows all there is.",
+    "check --junit": "The form is --output junit=FILE.",
+    "init -o": "The spec goes where --file says: --file FILE.",
+    "init --output": "The spec goes where --file says: --file FILE.",
     "lint --columns": "pqd lint looks at all columns; --bounds and --type state facts of one.",
 }
 # What to write in place of a command.

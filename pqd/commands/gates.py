@@ -17,6 +17,7 @@ from pqd.deciders.note import Note, note
 from pqd.errors import PqdError
 from pqd.marginals.table_gate import ColumnConditions
 from pqd.planning.planned_verdict import PlannedVerdict
+from pqd.planning.query_warnings import budget_warnings
 from pqd.reports.models.audit import Cost, Verdict
 from pqd.reports.models.check import (
     AttackedFacts,
@@ -364,6 +365,7 @@ def gate_notes(gate: GateFacts, warnings: Sequence[Note] = ()) -> tuple[Note, ..
     worst = gate.worst
     failed = worst is not None and worst.conclusive and not worst.holds
     notes = [] if gate.outcome is None or failed else [*warnings]
+    notes += budget_warnings(gate.epsilon)
     if gate.looks > 1:
         notes.append(
             note("looked-again", queries=(ALL_CHECKS,), looks=gate.looks, alpha=gate.alpha)

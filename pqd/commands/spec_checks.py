@@ -21,6 +21,7 @@ from pqd.commands.gates import of_columns, of_lacking, of_unjudged
 from pqd.deciders import UnanswerableError
 from pqd.deciders.names import names_and_more, nearest_names
 from pqd.deciders.note import Note, note
+from pqd.deciders.options import option
 from pqd.engine.synthetic_tables import SyntheticTables
 from pqd.engine.tables import dry_table
 from pqd.errors import NothingSelectedError, NotPublicError, PqdError, TableError
@@ -83,9 +84,11 @@ def selected_checks(spec: Spec, only: str | Sequence[str]) -> list[SelectedCheck
     known = dict.fromkeys(name for each in checks for name in (each.check.id, each.id))
     for name in names:
         if name not in known:
-            raise NothingSelectedError(
-                f"{spec.path.name} has no check {name!r}; {_known_names(name, spec, list(known))}"
-            )
+            told = _known_names(name, spec, list(known))
+            each = name.replace(",", " ").split()
+            if known.keys() >= {*each}:
+                told = f"give each by itself: {' '.join(option(f'--only {one}') for one in each)}"
+            raise NothingSelectedError(f"{spec.path.name} has no check {name!r}; {told}")
     return [each for each in checks if not names or each.check.id in names or each.id in names]
 
 

@@ -275,7 +275,7 @@ def _distances(distances: Sequence[str]) -> tuple[DistanceId, ...]:
 
 def check_zoom(zoom: Number) -> int:
     """Number of marginals whose cells are measured; ParameterError unless it is 0 .. 100."""
-    stated = exact(zoom, "zoom")
+    stated = exact(zoom, option("--zoom"), f"5 (a number of marginals, at most {MOST_ZOOM})")
     if stated.denominator != 1 or not 0 <= stated <= MOST_ZOOM:
         raise ParameterError(
             f"{option('--zoom')} is {zoom}; it is the number of marginals whose cells are measured,"

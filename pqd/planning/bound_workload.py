@@ -13,6 +13,7 @@ from pqd.deciders import UnanswerableError
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.errors import PqdError, QueryError, with_all_messages
 from pqd.parameters import Criteria, Parameters
+from pqd.planning.query_warnings import constants
 from pqd.reports.models.refusals import QueryRefusal
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.query import Query
@@ -201,7 +202,7 @@ class BoundWorkload(BoundTables):
                 continue
             written = exp.Literal.string(text).sql(dialect="duckdb")
             for bound in self.queries:
-                if written in bound.query.sql:
+                if (str(facts.get("column")), text) in constants(bound.statistic.predicate):
                     yield bound.query, QueryError(f"it has {written}; the copy has '{nearest}'")
 
     def select(

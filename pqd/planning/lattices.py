@@ -19,7 +19,6 @@ from pqd.deciders.options import option
 from pqd.engine.cut_points import ORDERED, CutPoints, reaching
 from pqd.engine.scan_plan import RANGE, Beyond, Measure, PrivacyUnit, Statistic
 from pqd.engine.synthetic_tables import SyntheticTables
-from pqd.planning.bound_workload import QueryRequest
 from pqd.reports.models.audit import Condition
 from pqd.sql.query import Query
 from pqd.sql.regions import region
@@ -37,6 +36,7 @@ from pqd.stated.column_facts import (
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram
+    from pqd.planning.bound_workload import QueryRequest
 
 _COUNTING = Lattice(0, 1)
 _COUNTS = ("COUNT", "COUNT DISTINCT")

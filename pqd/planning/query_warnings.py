@@ -109,7 +109,7 @@ class Constants:
 
     def look_up(self, predicate: Predicate | None) -> None:
         """Record each constant that does not occur in its column in any synthetic table."""
-        for column, constant in _constants(predicate):
+        for column, constant in constants(predicate):
             kind = self._schema.get(column)
             known = self._values_of(column) if kind is _KINDS[type(constant)] else None
             if known and constant not in known:
@@ -156,7 +156,7 @@ def _nearest_text(text: str, known: Sequence[str]) -> str:
     return folded or next(iter(near), known[0])
 
 
-def _constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
+def constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
     """Yield each column and constant that are compared by =, <>, IN or a LIKE without wildcards."""
     for atom in atoms(predicate) if predicate else ():
         yield from _pairs(atom.sql)

@@ -125,7 +125,7 @@ def _content(path: Path) -> bytes:
     except PermissionError:
         reason = f"it may not be read: {NO_PERMISSION}"
     except FileNotFoundError:
-        near = nearest_names(path.stem, [each.stem for each in path.parent.glob("*.toml")])
+        near = nearest_names(path.stem, [e.stem for e in path.parent.glob("*.toml")], cutoff=0.6)
         hint = (
             near_hint([f"{name}.toml" for name in near]) or "; `pqd init PRIVATE COPY` writes one"
         )

@@ -138,10 +138,12 @@ class Document:
             message = f"{label} is {value_text(table)}; write a table of key = value lines"
             self.add(Code.WRONG_TYPE, where, message)
             return {}
+        stated, known = set(table), tuple(section.key)
         for name in table.keys() - section.key.keys():
             meant = _MEANT.get(name, "")
-            known = tuple(section.key)
-            hint = f"did you mean {meant}?" if meant in known else suggestion(name, known)
+            near = meant if meant in known else closest_name(name, known)
+            stated.update([near] if near else [])
+            hint = f"did you mean {near}?" if near else suggestion(name, known)
             message = f"{label} has the unknown key {quoted(name)}; {hint}"
             self.add(Code.UNKNOWN_KEY, (*where, name), message)
         values = {}
@@ -155,7 +157,7 @@ class Document:
             elif key.required:
                 message = f"{label} has no {key.name}; add {key.example}"
                 self.add(Code.MISSING_KEY, (*where, key.name), message)
-        self._check_combination(section, table.keys(), label, where)
+        self._check_combination(section, stated, label, where)
         return values
 
     def _check_combination(

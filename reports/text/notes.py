@@ -916,11 +916,11 @@ def some_rows_not_judged(copies: Sequence[str]) -> str:
 @sentence
 def checks_not_decidable(checks: Sequence[str]) -> str:
     """Warning that a gate may not pass an honest copy, since ``checks`` are not decidable."""
-    one = len(checks) == 1
+    hides = "it" if len(checks) == 1 else "them"
     return (
-        f"{_first_names(checks)} {'has a tolerance' if one else 'have tolerances'} that an honest "
-        f"copy may exceed by chance, or that this gate's noise hides, and one such check keeps the "
-        f"gate from passing: {option('--dry-run')} names the tau that would do."
+        f"{_first_names(checks)} may keep the gate of an honest copy from passing, by chance or "
+        f"since the gate's noise hides {hides}: {option('--dry-run')} names the tau that would do. "
+        "A check that the gate names as failing does not fail by noise."
     )
 
 

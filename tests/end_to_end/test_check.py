@@ -136,6 +136,9 @@ def test_only_chosen_checks_run(command: Command) -> None:
     code, _, err = command("check", sample("audit"), "--only", "agse")
     assert code == 5
     assert "has no check 'agse'; the nearest of its 5 is ages" in err
+    code, _, err = command("check", sample("audit"), "--only", "ages,ages")
+    assert code == 5
+    assert "has no check 'ages,ages'; give each by itself: --only ages --only ages" in err
 
 
 def test_a_broken_check_is_an_error_and_the_others_go_on(tmp_path: Path, command: Command) -> None:

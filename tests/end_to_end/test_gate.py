@@ -413,10 +413,19 @@ def test_a_run_warns_of_a_check_that_is_not_decidable_before_it_spends(command: 
     path = spec(ROWS, sharp)
     code, _, err = command("check", path, "--strict")
     assert code == 2
-    assert "sharp has a tolerance that an honest copy may exceed by chance" in " ".join(err.split())
+    assert "sharp may keep the gate of an honest copy from passing" in " ".join(err.split())
     assert "nothing was spent" in err
     assert not Path("ledger.sqlite").exists()
     assert "checks-not-decidable" in {each.code for each in exact(path).notes}
+
+
+def test_a_gate_warns_of_an_epsilon_that_protects_hardly_anybody(command: Command) -> None:
+    for gate, warned in (("25", True), ("10", False)):
+        code, out, _ = command("check", spec(ROWS), "--gate", gate, "--dry-run")
+        assert code == 0
+        assert ("protects hardly anybody" in out) is warned
+    whole = pqd.gate("private.parquet", "copy.parquet", epsilon=25, dry_run=True)
+    assert sum(each.code == "epsilon-large" for each in whole.notes) == 1
 
 
 @pytest.mark.parametrize(

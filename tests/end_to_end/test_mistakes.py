@@ -178,7 +178,22 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     "columns of a check": (
         ("check", "columns.toml"),
         "A",
-        ('has the unknown key "columns"; did you mean marginal?',),
+        ('pqd: columns.toml, line 11: [[check]] "a" has the unknown key "columns"; did you mean',),
+    ),
+    "option of another program, for a spec": (
+        ("init", *TABLES, "-o", "audit.toml"),
+        "A",
+        ("The spec goes where --file says: --file FILE.",),
+    ),
+    "format as an option": (
+        ("check", "narrow.toml", "--junit", "pqd.xml"),
+        "A",
+        ("The form is --output junit=FILE.",),
+    ),
+    "zoom in per cent": (
+        ("profile", *TABLES, "--total-epsilon", "1", "--zoom", "5%"),
+        "A",
+        ("--zoom is '5%'; a finite number is needed, such as 5 (a number of marginals",),
     ),
     "table of a server": (
         ("profile", "postgresql://u@localhost/db?tabel=x", "copy.csv"),

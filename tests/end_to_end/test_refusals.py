@@ -100,6 +100,12 @@ def test_other_capitals_than_those_of_the_copy_do_not_spend_a_shared_budget() ->
     with pytest.raises(QueryError, match="query q2: it has 'Cook'; the copy has 'cook'") as told:
         pqd.audit(table(1), table(2), [ALL, wrong], tau=10, total_epsilon=1)
     assert "leave them out" in str(told.value)
+    private, copy = (each.assign(town=each["job"].str.upper()) for each in (table(1), table(2)))
+    right = "SELECT COUNT(*) FROM D WHERE town = 'COOK' AND job <> 'smith'"
+    other = "SELECT COUNT(*) FROM D WHERE town <> 'SMITH' AND job = 'COOK'"
+    with pytest.raises(QueryError, match="q2: it has 'COOK'; the copy has 'cook'") as told:
+        pqd.audit(private, copy, [right, other], tau=10, total_epsilon=1)
+    assert "q1" not in str(told.value)
     for sql in (wrong, wrong.replace("'Cook'", "'nurse'")):
         budget = "epsilon" if "Cook" in sql else "total_epsilon"
         stated: dict[str, Any] = {budget: 1}
