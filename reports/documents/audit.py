@@ -44,6 +44,7 @@ from pqd.reports.text.query import (
     at_once_sentence,
     chance_sentence,
     outside_sentence,
+    persons_sentences,
     remarks,
     worth_of_evidence,
 )
@@ -70,7 +71,7 @@ def document(report: AuditReport) -> Document:
         sure=lines([*chance_sentence(verdicts), *at_once_sentence(verdicts)]),
         subject=f"{answers} of {report.synthetic}, tolerance {spaced(report.tolerance)}",
         spent=spent_text(report.cost, replayed),
-        opening=[Line(_QUESTION, "detail")],
+        opening=lines([_QUESTION, *persons_sentences(verdicts)], "detail"),
         banner=[Line(SIMULATED, "warning")] if report.simulated else [],
         facts=[
             ("Private table", report.private),
@@ -118,7 +119,8 @@ def _headline(report: AuditReport) -> tuple[str, str]:
     )
     undecided = sum(verdict.outcome == "undecided" for verdict in report.verdicts)
     others = _others(counts["failed"], undecided, counts["open"] - undecided)
-    return title, lead + others + refused_lead(report.refused)
+    lead += others + refused_lead(report.refused)
+    return title, " ".join([lead, *persons_sentences(report.verdicts)])
 
 
 def _others(outside: int, undecided: int, unproven: int) -> str:

@@ -58,6 +58,7 @@ from pqd.reports.text.query import (
     decider_text,
     few_rows_text,
     likely_sentence,
+    persons_sentences,
     proof_sentence,
     tolerance,
     undecided_parts,
@@ -84,7 +85,9 @@ def document(plan: PlanReport) -> Document:
         lead=lead,
         subject=_answer(plan) if plan.queries else subject,
         spent="nothing spent",
-        opening=[Line(f"{subject}.", "detail")] if plan.queries else [],
+        opening=lines([f"{subject}.", *persons_sentences(plan.queries)], "detail")
+        if plan.queries
+        else [],
         facts=list(_facts(plan)),
         counts=Shares([(each, size, each.badge.tone) for each, size in sizes.items() if size])
         if plan.budgeted
@@ -284,7 +287,8 @@ def _headline(plan: PlanReport) -> tuple[str, str]:
     """Title on the epsilon that decides the queries; lead on the terms and the price."""
     if not plan.queries:
         return "No query was planned", "There is nothing to tell."
-    return _answer(plan), f"{_terms(plan)}. {_price_sentence(plan)}" + refused_lead(plan.refused)
+    lead = f"{_terms(plan)}. {_price_sentence(plan)}{refused_lead(plan.refused)}"
+    return _answer(plan), " ".join([lead, *persons_sentences(plan.queries)])
 
 
 def _answer(plan: PlanReport) -> str:

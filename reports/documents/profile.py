@@ -654,12 +654,9 @@ def _withheld_step(risk: RiskReport | None) -> str:
 
 def _attacks_step(risk: RiskReport | None) -> tuple[str, bool]:
     """Words on what decides the attacks, or what to do about them; and whether one failed."""
-    if risk is None or not (step := risk_step(risk)):
+    if risk is None or not (step := risk_step(risk, beside=True)):
         return "", False
-    failed = any(each.standing.fate == "failed" for each in risk.attacks)
-    # Only what decides an attack is an option of pqd risk.
-    decides = risk.held_out and not risk.below_zero and not failed
-    return f"in pqd risk, {step}" if decides else step, failed
+    return step, any(each.standing.fate == "failed" for each in risk.attacks)
 
 
 def _zoom_step(report: ProfileReport) -> str:
@@ -691,7 +688,8 @@ def _wider_step(report: ProfileReport) -> str:
     ):
         return ""
     twice = tolerance_text(2 * report.marginals[0].tau).replace(" ", "")
-    return f"{option(f'--tau {twice}')} is worked out from the same numbers, for nothing"
+    wider = option(f"pqd profile ... --tau {twice}")
+    return f"{wider} is worked out from the same numbers, for nothing"
 
 
 def _definitions(report: ProfileReport) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ from pqd.reports.text.cost import (
 from pqd.reports.text.distances import digits_of, level_text
 from pqd.reports.text.numbers import (
     counted,
+    epsilon_option,
     epsilon_text,
     interval_text,
     listed,
@@ -285,7 +286,10 @@ def risk_sections(report: RiskReport) -> Iterator[Section]:
     """Sections on a risk report that is a part of another report."""
     title = "Does the copy give anybody away?"
     table = _plan_table(report) if report.dry else _table(report)
-    own = [*plan_sentences(report)] if report.dry else [*_sentences(report), SILENCE]
+    if report.dry:
+        own = [*plan_sentences(report), rows_sentence(report)]
+    else:
+        own = [*_sentences(report), SILENCE]
     yield Section(title=title, blocks=[table, Lines(lines([*own, _CHOICE]))])
     yield from _curves(report)
 
@@ -307,6 +311,19 @@ def _sentences(report: RiskReport) -> Iterator[str]:
         yield no_verdicts_sentence()
     if report.copy_epsilon is not None:
         yield from declared_sentences(report, report.copy_epsilon)
+
+
+def rows_sentence(report: RiskReport) -> str:
+    """Sentence on the command that plans with the number of rows that the caller has.
+
+    Only ``pqd risk`` takes this number: in the plan of another command it is the copy's.
+    """
+    epsilon = epsilon_option(report.total_epsilon)
+    planned = option(f"pqd risk ... --total-epsilon {epsilon} --held-out-rows N --dry-run")
+    return (
+        f"A held-out table is mostly smaller: {planned} plans with the number of its "
+        f"{rows_noun(report.cost)}, and says what would decide each attack."
+    )
 
 
 def plan_sentences(report: RiskReport) -> Iterator[str]:
@@ -417,8 +434,11 @@ def _outlook(attack: AttackFacts) -> Iterator[str]:
     yield f"What would decide it, each by itself: {'; '.join(ways) or 'nothing of this'}."
 
 
-def risk_step(report: RiskReport) -> str:
-    """What to do next; empty if there is nothing to do."""
+def risk_step(report: RiskReport, *, beside: bool = False) -> str:
+    """What to do next; empty if there is nothing to do.
+
+    ``beside``: the attacks are a part of another command's report, so each way names its own.
+    """
     if report.dry:
         given = "" if report.held_out else f" with {option('--held-out TABLE')} and"
         again = [f"the same{given} without {option('--dry-run')}"]
@@ -437,11 +457,15 @@ def risk_step(report: RiskReport) -> str:
         return f"{ahead}{listed(cures)}, or train with differential privacy, and ask again"
     if report.below_zero:
         return CONTROL_STEP
-    return "; ".join(_remedies(report, _of(report, Standing.UNDECIDED)))
+    return "; ".join(_remedies(report, _of(report, Standing.UNDECIDED), beside=beside))
 
 
-def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[str]:
+def _remedies(
+    report: RiskReport, attacks: Sequence[AttackFacts], *, beside: bool = False
+) -> Iterator[str]:
     """Clauses on what decides ``attacks``; each way is enough by itself."""
+    total = f"--total-epsilon {epsilon_option(report.total_epsilon)}"
+    command, same = ("pqd risk ... ", f"pqd risk ... {total} ") if beside else ("", "")
     whole = "all that is LOW" if report.dry else "all that is undecided"
     told = [(each, each.outlook) for each in attacks if each.outlook]
 
@@ -450,7 +474,7 @@ def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[st
         return whole if len(every) == len(attacks) > 1 else first_names(e.name for e in every)
 
     if alone := [each for each, outlook in told if outlook.alone]:
-        one = option(f"--attacks {alone[0].id}")
+        one = option(f"{same}--attacks {alone[0].id}")
         kinds = {each.id for each in alone}
         way = f"{one} alone" if len(kinds) == 1 else f"a single kind of attack, such as {one},"
         yield f"{way} decides {decided(alone)} at the same epsilon"
@@ -458,10 +482,10 @@ def _remedies(report: RiskReport, attacks: Sequence[AttackFacts]) -> Iterator[st
     if rows := {e: n for e, o in told if (n := o.needed_held_out_rows) and n <= many}:
         yield f"{max(rows.values()):,} held-out {rows_noun(report.cost)} decide {decided(rows)}"
     if paid := {e: x for e, o in told if (x := o.needed_epsilon) and x <= _MUCH}:
-        total = option(f"--total-epsilon {epsilon_text(max(paid.values()))}")
-        yield f"{total} decides {decided(paid)}"
+        more = option(f"{command}--total-epsilon {epsilon_text(max(paid.values()))}")
+        yield f"{more} decides {decided(paid)}"
     if wide := {e: o.tau_decided for e, o in told if o.tau_decided <= _WIDEST}:
-        tau = option(f"--tau {tau_text(max(wide.values()))}%")
+        tau = option(f"{same}--tau {tau_text(max(wide.values()))}%")
         free = report.cost.ledger is not None and not report.dry
         how = "is proven by the same numbers, for nothing, for" if free else "decides"
         yield f"{tau} {how} {decided(wide)}"

@@ -14,6 +14,7 @@ from pqd.reports.documents.risk import (
     no_verdicts_sentence,
     plan_sentences,
     risk_terms,
+    rows_sentence,
 )
 from pqd.reports.documents.shared import first_names, lines, on_page
 from pqd.reports.models.standings import Standing
@@ -200,7 +201,7 @@ def _plan_sentences(report: RankingReport) -> Iterator[str]:
     yield next(iter(plan_sentences(first)))
     if not first.held_out:
         yield no_verdicts_sentence()
-    yield f"{_alone(report)} with {option('--dry-run')} says what would decide each attack."
+    yield rows_sentence(first)
 
 
 def _plan_table(report: RankingReport) -> Table:

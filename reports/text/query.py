@@ -180,6 +180,19 @@ def of_persons(aggregate: str, max_rows: int | None) -> str:
     return f", {persons_words(max_rows)}"
 
 
+def persons_sentences(queries: Sequence[QuestionFacts]) -> Iterator[str]:
+    """Sentence on how persons count in ``queries``, whose ids need not say it; none if rows do."""
+    names = {SHARE: "a share of rows", SUM_PER_ROW: "SUM per row"}
+    told = {each.aggregate: of_persons(each.aggregate, each.max_rows) for each in queries}
+    parts = [
+        f"{names.get(aggregate, aggregate)}{' is' if words.startswith(' of') else ''}{words}"
+        for aggregate, words in told.items()
+        if words
+    ]
+    if parts:
+        yield f"In both tables {'; '.join(parts)}."
+
+
 def persons_words(max_rows: int) -> str:
     """How a person with several rows counts where rows count, in few words."""
     if max_rows == 1:

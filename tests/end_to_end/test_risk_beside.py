@@ -125,12 +125,12 @@ def test_an_error_of_the_alarm_is_told_as_a_leak_is() -> None:
         (
             replace(risk_reports.RISK, attacks=risk_reports.ATTACKS[3:5]),
             "Whether the copy gives anybody away is not known: 2 of 2 attacks are undecided.",
-            'in pqd risk, tau="2.21%" is proven by the same numbers',
+            'tau="2.21%") is proven by the same numbers',
         ),
         (
             risk_reports.QUIET,
             "Whether the copy gives anybody away is not known: 2 of 4 attacks are undecided.",
-            "in pqd risk, ",
+            "pqd.risk(..., total_epsilon=",
         ),
         (
             risk_reports.FAILED,

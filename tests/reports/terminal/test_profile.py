@@ -181,7 +181,7 @@ def test_the_headline_names_faults_and_counts_apart_what_chance_explains() -> No
     assert "Do not use" not in use
     assert "undecided" not in use
     assert next_step(replace(by_chance, budget=WHOLE, cost=COST)) == (
-        "Next: --tau 10% is worked out from the same numbers, for nothing."
+        "Next: pqd profile ... --tau 10% is worked out from the same numbers, for nothing."
     )
     # Without marks, as of small copies, what chance alone explains is not named as a fault.
     unmarked = replace(report, marginals=(*good, *(replace(e, mark=None) for e in at_chance)))

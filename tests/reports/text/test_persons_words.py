@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -10,8 +10,10 @@ from pqd.reports.models.query import SHARE, SUM_PER_ROW
 from pqd.reports.text.query import (
     grouped_text,
     persons_sentence,
+    persons_sentences,
     query_text,
 )
+from tests.support.audit_reports import VERDICTS, audit_of, plan_of
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,16 @@ def test_the_line_of_a_grouped_query() -> None:
     assert grouped_text(Asked("AVG", max_rows=None), "SELECT\n 1") == "SELECT 1"
     assert grouped_text(Asked("SUM"), "SELECT\n 1") == "SELECT 1 (of persons' totals)"
     assert grouped_text(Asked("AVG"), "SELECT 1") == "SELECT 1 (each person counted once)"
+
+
+def test_an_audit_and_a_plan_say_once_how_persons_count() -> None:
+    asked = Asked("COUNT"), Asked("COUNT"), Asked("SUM"), Asked("AVG"), Asked(SHARE)
+    words = "COUNT is of persons; SUM is of persons' totals; AVG, each person counted once"
+    told = f"In both tables {words}; a share of rows, each person counted once."
+    assert list(persons_sentences(asked)) == [told]
+    assert not list(persons_sentences([Asked("COUNT", max_rows=None)]))
+    of_persons = [replace(each, aggregate="COUNT", max_rows=1) for each in VERDICTS]
+    for report in (audit_of(*of_persons), plan_of(*of_persons)):
+        for text in (str(report), report.to_markdown(), report.to_html()):
+            assert text.count("In both tables COUNT is of persons.") == 1
+    assert "In both tables" not in str(audit_of(*VERDICTS)) + str(plan_of(*VERDICTS))
