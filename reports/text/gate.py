@@ -32,7 +32,10 @@ _MOST_NAMED = 3
 NAMED_STEP = "make the copy better there; only a gap that you know and accept takes a larger tau"
 # Of a COUNT or a SUM; and of a COUNT of all rows, which has no meaning per row.
 GROWING_STEP = f"{NAMED_STEP}; if the copy has another size, {{0}} compares per row"
-ROWS_STEP = f"{NAMED_STEP}; if the copy has another size on purpose, leave this check out"
+ROWS_STEP = (
+    f"{NAMED_STEP}; if the copy has another size on purpose, write the spec anew with pqd init "
+    "--private-rows N, or leave this check out"
+)
 VALUES_STEP = (
     "make the copy better there, or take this check out: its tau is that of distances, and counts "
     "of rows may be off by a fifth and what chance and noise add"

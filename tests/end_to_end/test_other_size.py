@@ -262,7 +262,7 @@ def test_a_size_of_persons_has_no_number() -> None:
     ("text", "step"),
     [
         (OLD, 'if the copy has another size, scale = "rows" compares per row'),
-        (ROWS, "if the copy has another size on purpose, leave this check out"),
+        (ROWS, "if the copy has another size on purpose, write the spec anew with pqd init"),
     ],
 )
 def test_a_gate_that_names_a_count_names_the_size(command: Command, text: str, step: str) -> None:
