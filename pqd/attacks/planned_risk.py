@@ -36,7 +36,7 @@ from pqd.engine.tables import Table, dry_table, open_table
 from pqd.errors import ParameterError, TableError
 from pqd.marginals.profile_parameters import ProfileRequest
 from pqd.planning.table_separation import check_separation
-from pqd.progress import Progress
+from pqd.progress import Progress, warn
 from pqd.reports.models.audit import Cost
 from pqd.reports.models.figure import Figure
 from pqd.reports.models.profile import BudgetPart
@@ -292,14 +292,17 @@ def quote_both(
 ) -> None:
     """Refuse a run of ``sets`` before either table is charged, if one of the accounts cannot pay.
 
-    ``sets`` is all that is measured on the private table; without held-out rows nothing is done,
-    since the run itself makes the quote.
+    ``sets`` is all that is measured on the private table.  Without held-out rows the run itself
+    makes the quote, and a warning says that attacks get no verdict.
 
     Raises
     ------
     PqdError
         The errors of ``quote_sets``, and of ``_check_together``.
     """
+    if risks and held_out is None and not (accountant and accountant.replaying):
+        warnings = [text for each in sets for text in each.warnings]
+        warn([*warnings, note("risk-without-held-out")], progress)
     apart = _apart(risks)
     if held_out is None or not apart:
         return

@@ -174,7 +174,7 @@ def _spent(report: CheckReport, replayed: Sequence[bool]) -> str:
         if report.held_out_cost is None:
             return price
         return f"{price}, and {epsilon_text(report.held_out_cost.epsilon)} on the held-out table"
-    return spent_text(report.cost, replayed)
+    return spent_text(report.cost, replayed, report.held_out_cost)
 
 
 def _accounts(report: CheckReport, replayed: Sequence[bool]) -> Iterator[str]:

@@ -176,7 +176,7 @@ def document(report: ProfileReport) -> Document:
         advice=" ".join(advice),
         lead=lead,
         subject=_subject(report),
-        spent=price if report.dry else spent_text(report.cost, answers),
+        spent=price if report.dry else spent_text(report.cost, answers, report.held_out_cost),
         opening=persons_lines(report.cost) if report.dry else [],
         banner=_banner(report),
         facts=[

@@ -120,7 +120,7 @@ def document(report: RankingReport) -> Document:
         advice=advice,
         lead=lead,
         subject=f"Overall quality: {_marginals_text(report)}",
-        spent=price if report.dry else spent_text(report.cost, answers),
+        spent=price if report.dry else spent_text(report.cost, answers, report.held_out_cost),
         opening=[Line(_CHANCE, "detail"), *persons_lines(report.cost)],
         banner=_banner(report),
         facts=[

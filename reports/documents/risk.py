@@ -152,7 +152,7 @@ def document(report: RiskReport) -> Document:
         title=title,
         lead=lead,
         subject=_subject(report),
-        spent=price if dry else spent_text(report.cost, answers),
+        spent=price if dry else spent_text(report.cost, answers, report.held_out_cost),
         opening=persons_lines(report.cost) if dry else [],
         banner=[
             Line(text, "warning")

@@ -160,9 +160,15 @@ def account_sentences(
         yield _place_sentence(cost)
 
 
-def spent_text(cost: Cost, answers: Sequence[bool] = ()) -> str:
-    """Cost of a run in a few words; ``answers`` says for each answer whether it was replayed."""
+def spent_text(cost: Cost, answers: Sequence[bool] = (), held_out_cost: Cost | None = None) -> str:
+    """Cost of a run in a few words; ``answers`` says for each answer whether it was replayed.
+
+    A run may spend on the held-out table alone: then ``held_out_cost`` is told.
+    """
     replayed = sum(answers)
+    if held_out_cost and held_out_cost.spent and not cost.epsilon:
+        other = epsilon_text(held_out_cost.epsilon)
+        return f"epsilon {other} spent on the held-out table, nothing on the private one"
     if not cost.epsilon and not cost.delta:
         why = ": all replayed" if replayed and replayed == len(answers) else ""
         return f"nothing spent{why}"

@@ -905,6 +905,15 @@ def alarm_not_judged(copies: Sequence[str]) -> str:
 
 
 @sentence
+def risk_without_held_out() -> str:
+    """Warning, before anything is spent, that attacks get no verdict without held-out rows."""
+    return (
+        "Without held-out rows no attack gets a verdict, whatever is spent: give "
+        f"{option('--held-out TABLE')}, rows of other persons that the generator never saw."
+    )
+
+
+@sentence
 def some_rows_not_judged(copies: Sequence[str]) -> str:
     """Note that a gate has no attacks, which alone find single private rows in ``copies``."""
     return (

@@ -20,8 +20,10 @@ from pqd.attacks.outcomes import KINDS
 from pqd.attacks.parameters import RiskParameters
 from pqd.commands.risk import run_risk, run_risk_plan
 from pqd.deciders import SimulatedNoise
+from pqd.deciders.note import note
 from pqd.engine.scan_plan import PrivacyUnit
 from pqd.errors import BudgetError, NothingSelectedError, ParameterError, PqdError, TableError
+from pqd.progress import Step
 from pqd.reports.models.risk import AttackFacts, AttackOutlook, RiskReport
 from pqd.reports.models.standings import Standing
 from tests.support.noises import Absent
@@ -551,8 +553,28 @@ def test_a_run_that_one_account_cannot_pay_spends_nothing(tmp_path: Path) -> Non
             accountant=own,
             held_out_accountant=poor,
         )
-    report = run_risk(SECRET, CLEAN, stated, Absent(), accountant=own)
+    told: list[object] = []
+    report = run_risk(
+        SECRET, CLEAN, stated, Absent(), lambda stage, *_: told.append(stage), accountant=own
+    )
     assert report.cost.total == report.cost.epsilon == 1
+    assert told.index(note("risk-without-held-out")) < told.index(Step.READING_PRIVATE)
+    rich = Accountant(tmp_path / "rich.sqlite")
+    report = run_risk(
+        SECRET,
+        CLEAN,
+        stated,
+        Absent(),
+        held_out=HELD_OUT,
+        accountant=own,
+        held_out_accountant=rich,
+    )
+    assert report.cost.epsilon == 0
+    assert report.held_out_cost
+    assert report.held_out_cost.epsilon == 1
+    assert "epsilon 1 spent on the held-out table, nothing on the private one" in " ".join(
+        str(report).split()
+    )
 
 
 def test_a_held_out_table_that_a_limit_does_not_know_is_named_by_its_own_option(

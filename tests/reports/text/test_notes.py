@@ -220,6 +220,7 @@ EXAMPLES = (
         conditions=(("alarm", "chance alone"), ("age: 7", "noise"), ("age: 8", "noise")),
     ),
     note("alarm-not-judged", copies=("copy",)),
+    note("risk-without-held-out"),
     note("some-rows-not-judged", copies=("copy",)),
     note("checks-not-decidable", checks=("rare",)),
     note("gate-not-run"),
