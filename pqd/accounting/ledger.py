@@ -182,12 +182,15 @@ class Ledger:
     def unread(self, table: Table, name: str | None) -> RecognisedTable:
         """Table as this ledger knows it by place and ``name`` alone, as a dry run needs it.
 
-        It is taken to be the version that was charged last; without one its fingerprint is empty.
+        It is taken to be the version that was charged last.  If there is none, or if no version of
+        the data set was ever at the table's place, its fingerprint is empty: its rows are new.
         """
         label, folder, places = table.label, table.source.folder, self.places(table)
         unread = RecognisedTable(label, "", None, folder, places, name)
         data_set = self.data_set(unread)
-        versions = [each for each in data_set.versions if each.public is None] if data_set else []
+        has_moved = data_set and places.files and not places.overlap(data_set.places)
+        known = data_set.versions if data_set and not has_moved else ()
+        versions = [each for each in known if each.public is None]
         runs = [(run.number, each.fingerprint) for each in versions for run in each.runs]
         return unread._replace(fingerprint=max(runs, default=(0, ""))[1])
 

@@ -248,7 +248,8 @@ def compare(
 
     Spends EPSILON per query on the private table, however many candidates there are: each query is
     answered once with noise, and every verdict follows from that. Without queries it ranks the
-    tables by their overall quality, for --total-epsilon in all, and with --risk that epsilon too.
+    tables by their overall quality, for --total-epsilon in all, and with --risk for that epsilon
+    too, which all tables share.
 
     Example: pqd compare private.csv tree=a.csv copula=b.csv --queries queries.sql --tau 5% --epsilon 0.5
 

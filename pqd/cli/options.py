@@ -503,7 +503,7 @@ class AttackOptions:
         typer.Option(
             metavar="EPSILON",
             help="Also say whether a copy gives anybody away, by the attacks of pqd risk, for "
-            "this epsilon beside --total-epsilon; several copies share it.",
+            "this epsilon beside --total-epsilon.",
         ),
     ] = None
     held_out: HeldOut = None

@@ -177,6 +177,18 @@ def test_a_dry_run_says_which_table_still_pays() -> None:
     assert "dataset-asked" in {each.code for each in planned.notes}
 
 
+def test_a_dry_run_prices_new_held_out_rows_under_a_known_name() -> None:
+    ledger, spec = Path("ledger.sqlite"), written(COPIED)
+    named = spec.read_text("utf-8").replace(HELD, HELD + 'dataset = "others"\n')
+    spec.write_text(named, encoding="utf-8")
+    run_check(read_spec(spec, {}), EXACT, ledger=ledger)
+    HELD_OUT[:2_000].to_csv("other.csv", index=False)
+    spec.write_text(named.replace("held.csv", "other.csv"), encoding="utf-8")
+    planned = run_check(read_spec(spec, {}), EXACT, ledger=ledger, dry_run=True)
+    for each in planned.checks:
+        assert each.message.startswith("epsilon 2 on the held-out table, with all")
+
+
 def test_all_kinds_are_one_measurement() -> None:
     report = checked(COPIED, ALL)
     assert report.cost.epsilon == 4

@@ -188,6 +188,21 @@ def test_what_is_known_by_place_is_priced_as_if_it_were_unchanged(folder: Path) 
     assert price()[0] == 0
 
 
+def test_a_known_name_at_a_new_place_is_priced_as_new_rows(folder: Path) -> None:
+    def price(table: object) -> tuple[float, float]:
+        cost = pqd.profile(table, "copy.csv", dataset="people", dry_run=True).cost
+        return float(cost.epsilon), float(cost.total or 0)
+
+    pqd.profile("private.csv", "copy.csv", dataset="people")
+    assert price("private.csv") == (0, 1)
+    (folder / "next.csv").write_text("age,sex\n1,f\n", encoding="utf-8")
+    assert price("next.csv") == (1, 1), "the data set pays for a version that was never charged"
+    # A frame has no place: it is taken to be the version that its name tells.
+    frame = pd.read_csv("private.csv")
+    pqd.profile(frame, "copy.csv", dataset="people")
+    assert price(frame)[0] == 0
+
+
 def test_a_limit_holds_in_a_dry_run_as_far_as_the_account_is_known(folder: Path) -> None:
     charged()
     with closing(Ledger(Path(os.environ["PQD_LEDGER"]))) as ledger:
