@@ -196,7 +196,7 @@ def test_the_budget_of_a_month_is_fresh_in_the_next(ledger: Ledger) -> None:
         "this run needs epsilon 0.5; of 1 for this data set 0.75 are spent in the month from "
         "2026-01-01 (UTC) and 0.25 left"
     )
-    assert "Nothing was spent. The next month begins on 2026-02-01. Use fewer" in str(caught.value)
+    assert "Nothing was spent. The next month begins on 2026-02-01. Ask for" in str(caught.value)
     pay(ledger, "0.25")
     # Another table has a month of its own.
     pay(ledger, "1", OTHER)

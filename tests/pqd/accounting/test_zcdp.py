@@ -233,7 +233,7 @@ def test_a_delta_beyond_a_stated_limit_is_refused(
     if fits:
         assert charge_within(charge, allowance).delta == MILLIONTH
         return
-    with pytest.raises(BudgetError, match=r"Nothing was spent\. (Leave delta|Use fewer)"):
+    with pytest.raises(BudgetError, match=r"Nothing was spent\. (Leave delta|Ask for less)"):
         charge_within(charge, allowance)
 
 
