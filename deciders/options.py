@@ -132,6 +132,11 @@ def with_option(own: str, usual: str) -> Iterator[None]:
         _INSTEAD.reset(token)
 
 
+def by_reader(shell: str, python: str) -> str:
+    """Words for who types commands, or for who calls functions of Python."""
+    return shell if _SHELL.get() else python
+
+
 def option(phrase: str) -> str:
     """Options as their reader writes them, such as ``epsilon=0.25`` for ``--epsilon 0.25``.
 

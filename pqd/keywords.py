@@ -23,7 +23,10 @@ _MEANT: Mapping[str, tuple[str, ...]] = {
     "confidence": ("alpha",),
 }
 # Facts of a column as an option states them; in Python they are one argument.
-_FACTS = {"bounds": "--bounds age=0:120", "type": "--type zip=text", "types": "--type zip=text"}
+_FACTS = {
+    **dict.fromkeys(("bounds", "facts"), "--bounds age=0:120"),
+    **dict.fromkeys(("type", "types"), "--type zip=text"),
+}
 _NO_SEED = (
     "noise has no seed, since whoever knew it could take the noise off; for research on tables "
     "that are not private: pqd.simulate(pqd.audit, seed=3)(...)"
@@ -43,13 +46,15 @@ def with_keyword_advice(function: Callable[Arguments, Result]) -> Callable[Argum
 
     @functools.wraps(function)
     def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        for keyword in keywords:
-            if keyword not in known:
-                advice = _advice(keyword, known)
-                raise TypeError(f"pqd.{function.__name__} has no argument {keyword!r}; {advice}")
         # A comparison without queries takes facts as a profile does.
         of_queries = "queries" in known and (len(arguments) > 2 or "queries" in keywords)
-        with for_call("columns" if of_queries or "facts" not in known else "facts"):
+        facts = "columns" if of_queries or "facts" not in known else "facts"
+        with for_call(facts):
+            for keyword in keywords:
+                if keyword not in known:
+                    advice = _advice(keyword, known, facts)
+                    name = f"pqd.{function.__name__}"
+                    raise TypeError(f"{name} has no argument {keyword!r}; {advice}")
             return function(*arguments, **keywords)
 
     return call
@@ -74,14 +79,12 @@ def with_form(form: str) -> Callable[[Callable[Arguments, Result]], Callable[Arg
     return decorated
 
 
-def _advice(keyword: str, known: Collection[str]) -> str:
-    """What to write in place of an unknown keyword."""
+def _advice(keyword: str, known: Collection[str], facts: str) -> str:
+    """What to write in place of an unknown keyword; ``facts`` is that for facts of columns."""
     if keyword in {"seed", "random_state", "rng"}:
         return _NO_SEED
-    facts = "columns" if "facts" not in known else "facts"
     if keyword in _FACTS and facts in known:
-        with for_call(facts):
-            return f"write {option(_FACTS[keyword])}"
+        return f"write {option(_FACTS[keyword])}"
     meant = [name for name in _MEANT.get(keyword, ()) if name in known]
     meant = meant or get_close_matches(keyword, known, n=1, cutoff=_NEAR)
     return f"write {meant[0]}" if meant else f"it has {', '.join(known)}"

@@ -493,7 +493,9 @@ def risk_plan(
 def unstated_rows_notes(risk: PlannedRisk) -> Iterator[Note]:
     """Note that a plan takes the number of the copy's rows for numbers that nobody stated."""
     if lacking := risk.parameters.unstated_rows:
-        yield note("risk-rows-unstated", copy=copy_size(risk.bound), options=lacking)
+        persons = risk.bound.profile.unit is not None
+        size = copy_size(risk.bound)
+        yield note("risk-rows-unstated", copy=size, options=lacking, persons=persons)
 
 
 def planned_report(risk: PlannedRisk, cost: Cost, held_out_cost: Cost | None) -> RiskReport:

@@ -73,6 +73,8 @@ def _of_option(option: str, command: str, near: Sequence[str] | None) -> str:
     """Advice on an option that the command lacks; ``near`` are similar ones that it has."""
     if option == "--epsilon" and "--total-epsilon" in (near or ()):
         return "The budget of the whole run is --total-epsilon."
+    if option == "--ledger" and command.startswith("ledger "):
+        return f"The ledger itself is the argument: pqd {command} FILE."
     if known := _OPTIONS.get(f"{command} {option}") or _OPTIONS.get(option):
         return known
     # Imported here, since all commands are imported to see which one has the option.

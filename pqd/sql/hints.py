@@ -32,7 +32,7 @@ _QUOTED = re.compile(
 )
 _COLUMN_IN_QUOTES = (
     "a column whose name is more than letters, digits and _, or a word of SQL, takes double "
-    'quotes, such as "hours per week"'
+    'quotes, such as "{}"'
 )
 _AGGREGATE, _END = "COUNT|SUM|AVG|MEDIAN|QUANTILE", r"[\w.']+"
 
@@ -153,8 +153,22 @@ def malformed(sql: str, start: int, highlight: str, description: str) -> str:
     if "Expecting )" in description:
         return "a parenthesis is not closed before this place; write the missing )"
     if "Unexpected" in description:
-        return f"this does not belong here; a text takes single quotes, and {_COLUMN_IN_QUOTES}"
+        column = _COLUMN_IN_QUOTES.format(_words_at(sql, start) or "hours per week")
+        return f"this does not belong here; a text takes single quotes, and {column}"
     return "something is missing here: a condition, a value or a column"
+
+
+def _words_at(sql: str, start: int) -> str:
+    """Words around ``start`` that may be one name with blanks; empty if none stands before it."""
+    ahead = re.search(r"([^\W\d]\w*)\s+\Z", sql[: max(start, 0)])
+    if ahead is None or ahead[1].upper() in WORDS:
+        return ""
+    after: list[str] = []
+    for word in re.findall(r"\w+|\S", sql[start:]):
+        if not word.isidentifier() or word.upper() in WORDS:
+            break
+        after.append(word)
+    return " ".join([ahead[1], *after]) if after else ""
 
 
 def meant_word(written: str) -> str | None:

@@ -16,6 +16,7 @@ from sqlglot.errors import ParseError
 
 from pqd.deciders.errors import ParameterError
 from pqd.deciders.exact import probability
+from pqd.deciders.options import by_reader
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, place
 from pqd.sql.hints import (
@@ -158,7 +159,10 @@ def _parsed(sql: str) -> exp.Select:
         raise QueryError("the query holds half a character (a lone surrogate); save it as UTF-8")
     nodes = statements(sql)
     if len(nodes) != 1:
-        refuse(f"{len(nodes)} statements were found; write one SELECT a query", sql)
+        several = by_reader(
+            "with a -q for each", 'and several as a list of texts, or pqd.read_queries("q.sql")'
+        )
+        refuse(f"{len(nodes)} statements were found; write one SELECT a query, {several}", sql)
     (node,) = nodes
     for part in node.walk():
         # Comments are no part of the query.

@@ -94,6 +94,10 @@ def check_ranking(
         bare = {name.lstrip("-").replace("-", "_") for name in asked}
         alone = "; pqd risk tries attacks on one copy" if "risk" in bare else ""
         alone += "; pqd plan says what queries cost" if "dry_run" in bare else ""
+        if "facts" in bare:
+            alone += f"; with queries write {option('--bounds age=0:120')}"
+        if total_epsilon is not None:
+            alone += f"; with queries the price is {option('--epsilon 0.25')}, for each of them"
         raise ParameterError(
             f"{', '.join(asked)} is of a ranking by overall quality, which takes no queries; leave "
             f"it out, or the queries{alone}"

@@ -27,7 +27,7 @@ from pqd.reports.documents.queries import (
     omitted_queries,
     verdict_row,
 )
-from pqd.reports.documents.shared import budget_bar, first_names, lines, step
+from pqd.reports.documents.shared import budget_bar, explain_step, first_names, lines
 from pqd.reports.models.standings import VERDICTS, Standing, legend, passes_first
 from pqd.reports.text.cost import (
     account_sentences,
@@ -205,7 +205,7 @@ def _closing(report: AuditReport) -> Closing:
             f"{counts[Standing.TRUSTED]:,} trusted, {counts[Standing.NOT_TRUSTED]:,} not"
             f"{''.join(others)}{f'; by {deciders}' if deciders else ''}."
         ),
-        step=step("audit ...", explain=worst[0].id) if worst else "",
+        step=explain_step("pqd audit ...", worst[0].id) if worst else "",
         caution=" ".join(chance_sentence(report.verdicts, least=1)),
         budget=budget_sentence(report.cost, report.private),
     )

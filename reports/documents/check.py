@@ -20,7 +20,6 @@ from pqd.reports.blocks import (
     Group,
     Line,
     Lines,
-    Option,
     Row,
     Section,
     Shares,
@@ -36,7 +35,7 @@ from pqd.reports.documents.queries import (
     verdict_details,
     verdict_row,
 )
-from pqd.reports.documents.shared import budget_bar, first_names, lines
+from pqd.reports.documents.shared import budget_bar, explain_step, first_names, lines
 from pqd.reports.escape import quoted
 from pqd.reports.models.standings import CHECKS, Standing, legend, passes_first
 from pqd.reports.text.check import (
@@ -437,5 +436,5 @@ def _step(report: CheckReport) -> Text:
         return step_of_gate(report)
     for check in worst_first(report):
         if check.gate in {"fail", "warn", "known"}:
-            return f"{command} ", Option("explain", check.id)
+            return explain_step(command, check.id)
     return ""

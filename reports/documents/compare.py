@@ -35,11 +35,11 @@ from pqd.reports.blocks import (
 from pqd.reports.documents.queries import omitted_queries
 from pqd.reports.documents.shared import (
     budget_bar,
+    explain_step,
     first_names,
     lines,
     on_page,
     rank_text,
-    step,
     undecided_title,
 )
 from pqd.reports.escape import visible
@@ -459,7 +459,7 @@ def _closing(report: CompareReport) -> Closing:
     return Closing(
         failed=f"Outside on some candidate: {first_names(outside)}." if outside else "",
         counts=f"{_headline(report)[0]}.",
-        step=step("compare ...", explain=first.id) if first else "",
+        step=explain_step("pqd compare ...", first.id) if first else "",
         budget=budget_sentence(report.cost, report.private),
     )
 

@@ -195,8 +195,8 @@ def _columns(
         Column(f"0 to {percent_text(top, 0)}", "picture", drop=PAGE),
         Column(SHORT[first], "number", term=TERMS[first]),
         Column(f"{level_text(report.alpha)} interval", "number", drop=1, below=True),
-        Column("chance", "number", drop=3, legend=legend),
-        *(Column(SHORT[distance], "number", drop=2, term=TERMS[distance]) for distance in others),
+        Column("chance", "number", drop=2, legend=legend),
+        *(Column(SHORT[distance], "number", drop=3, term=TERMS[distance]) for distance in others),
         Column("sure?", term="p"),
     )
 

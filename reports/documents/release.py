@@ -27,7 +27,7 @@ from pqd.reports.blocks import (
     Table,
 )
 from pqd.reports.documents.queries import UNKNOWN, omitted_queries
-from pqd.reports.documents.shared import budget_bar, lines, step
+from pqd.reports.documents.shared import budget_bar, explain_step, lines
 from pqd.reports.text.cost import (
     account_sentences,
     amount_text,
@@ -324,7 +324,7 @@ def _closing(report: ReleaseReport) -> Closing:
     ]
     return Closing(
         counts=f"Answered together: {'; '.join(parts)}." if parts else "Nothing was answered.",
-        step=step("release ...", explain=report.queries[0].id) if report.queries else "",
+        step=explain_step("pqd release ...", report.queries[0].id) if report.queries else "",
         budget=budget_sentence(report.cost, report.private),
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from pqd.deciders.options import by_reader
 from pqd.reports.blocks import (
     NOTHING_OMITTED,
     PAGE,
@@ -48,15 +49,11 @@ def on_page(*blocks: Block, title: str = "") -> Section:
     return Section(title=title, blocks=blocks, brief=False, drop=PAGE)
 
 
-def step(command: str, **options: str) -> Text:
-    """Command with options; each writer spells the options for a shell or for Python."""
-    return f"pqd {command}", *_spaced(options)
-
-
-def _spaced(options: dict[str, str]) -> Iterator[str | Option]:
-    for name, value in options.items():
-        yield " "
-        yield Option(name, value)
+def explain_step(command: str, name: str) -> Text:
+    """Step that shows the result ``name`` of a report in full."""
+    if page := by_reader("", f"report.open() shows {name} in full"):
+        return page
+    return f"{command} ", Option("explain", name)
 
 
 def budget_bar(cost: Cost) -> Budget | None:

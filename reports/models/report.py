@@ -173,6 +173,13 @@ class Report(ABC):
 # Names of attributes that would be true where a report is good; no report has one.
 _TRUTHS = frozenset({"failed", "ok", "passed", "success", "trusted"})
 
+# Names that callers expect, with those of a report that may have what they mean.
+_MEANT = {
+    "explain": ("open",),
+    "pairs": ("marginals",),
+    "ranking": ("leaderboard", "copies"),
+}
+
 
 def _unknown(report: object, name: str) -> str:
     """Message for an attribute that a report lacks: where it is, or which ones are near."""
@@ -182,6 +189,8 @@ def _unknown(report: object, name: str) -> str:
     if name in _TRUTHS and (question := getattr(type(report), "_question", "")):
         return f"{message}; ask {question}"
     known = [each for each in dir(type(report)) if not each.startswith("_")]
+    if meant := [each for each in _MEANT.get(name, ()) if each in known]:
+        return f"{message}; it has {meant[0]}"
     own = [each.name for each in fields(report) if hasattr(report, each.name)]
     inner = []
     for place in own:
@@ -236,6 +245,10 @@ class IndexedReport(Report, Generic[Item]):
             return self._items[key]
         found = next((item for item in self._items if self._name(item) == key), None)
         if found is None:
+            queries = [each.id for each in getattr(self, "queries", ())]
+            if key in queries:
+                place = f"report.queries[{queries.index(key)}]"
+                raise KeyError(f"a report of copies is read by their names; {place} is this query")
             names = [self._name(item) for item in self._items]
             near = get_close_matches(str(key), names, n=3, cutoff=0.4) or names[:5]
             raise KeyError(f"the report has no {key!r}; it has {', '.join(near) or 'no result'}")

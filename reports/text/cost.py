@@ -197,7 +197,9 @@ def budget_sentence(cost: Cost, private: str, *others: tuple[Cost, str]) -> str:
     """
     if not cost.ledger:
         return ""
-    tables = ((cost, private), *others)
+    # Files of two folders may have one name.
+    named = ((e, f"the held-out table {name}" if name == private else name) for e, name in others)
+    tables = ((cost, private), *named)
     totals = [_total_sentence(each, name) for each, name in tables if each.ledger]
     total = f"{' '.join(totals)}{_row_sentence(cost)}"
     return f"{total} {_place_sentence(cost)}" if cost.ledger_place == "working folder" else total

@@ -95,11 +95,11 @@ def risk_of_part(rows: int, copy: int) -> str:
 
 
 @sentence
-def risk_rows_unstated(copy: int, options: tuple[str, ...]) -> str:
-    """Note that a plan of a risk report takes the number of the copy's rows for those of others."""
+def risk_rows_unstated(copy: int, options: tuple[str, ...], *, persons: bool = False) -> str:
+    """Note that a plan of a risk report takes the copy's number of rows or persons for others'."""
     return (
-        f"Where no number of rows is stated, the plan takes that of the copy, {copy:,}; state "
-        f"{listed([*map(option, options)])} where that may be published."
+        f"Where no number of {'persons' if persons else 'rows'} is stated, the plan takes that of "
+        f"the copy, {copy:,}; state {listed([*map(option, options)])} where that may be published."
     )
 
 

@@ -252,7 +252,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], Literal["A", "B"], tuple[str, ...]]] 
     "blank in a column": (
         german("SELECT COUNT(*) FROM D WHERE Aufnahme Tag > 7"),
         "A",
-        ('double quotes, such as "hours per week"',),
+        ('double quotes, such as "Aufnahme Tag"',),
     ),
     "person's key": (
         german('SELECT COUNT(*) FROM D WHERE "Alter" > 70'),

@@ -294,6 +294,7 @@ def test_a_plan_with_a_unit_has_as_many_persons_as_the_copy() -> None:
 
     assert len(CLEAN) == 3_000
     assert plan().rows.value == 750
+    assert any("no number of persons is stated" in str(each) for each in plan().notes)
     assert plan().attacks == plan(private_rows=750, held_out_rows=750).attacks
 
 

@@ -24,6 +24,8 @@ import pqd
         ("profile", "bounds", 'write facts={"age": {"bounds": (0, 120)}}'),
         ("profile", "types", 'write facts={"zip": {"type": "text"}}'),
         ("gate", "taus", "write tau"),
+        ("release", "facts", 'write columns={"age": {"bounds": (0, 120)}}'),
+        ("compare", "bounds", 'write facts={"age": {"bounds": (0, 120)}}'),
     ],
 )
 def test_an_unknown_keyword_gets_the_one_that_was_meant(
@@ -48,3 +50,16 @@ def test_a_simulation_that_is_called_as_a_command_gets_its_form() -> None:
         simulate("private.csv", "copy.csv", seed=3)
     with pytest.raises(TypeError, match=f"^pqd.simulate: .*'tau'{form}"):
         simulate(pqd.audit, seed=3, tau="5%")
+
+
+def test_a_comparison_is_told_the_keyword_of_its_kind() -> None:
+    compare: Any = pqd.compare
+    columns = re.escape('write columns={"age": {"bounds": (0, 120)}}')
+    call = "nowhere.csv", {"a": "copy.csv"}, "SELECT COUNT(*) FROM D"
+    with pytest.raises(TypeError, match=f"has no argument 'bounds'; {columns}"):
+        compare(*call, tau="5%", epsilon=1, bounds={"age": (0, 120)})
+    with pytest.raises(pqd.PqdError, match=f"^facts is of a ranking .*; with queries {columns}$"):
+        compare(*call, tau="5%", epsilon=1, facts={"age": {"bounds": (0, 120)}})
+    price = re.escape("; with queries the price is epsilon=0.25, for each of them")
+    with pytest.raises(pqd.PqdError, match=f"^total_epsilon is of a ranking .*{price}$"):
+        compare(*call, tau="5%", total_epsilon=1)

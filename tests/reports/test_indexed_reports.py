@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 import pqd
+from pqd.deciders.options import for_shell
+from tests.support.audit_reports import AUDIT
+from tests.support.compare_reports import SMALL as COMPARE
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 COPY = SAMPLES / "census_synthetic.parquet"
@@ -50,3 +53,15 @@ def test_findings_and_marginals_go_by_their_columns(tmp_path: Path) -> None:
     found = pqd.lint(COPY, columns={"age": {"bounds": (0, 40)}})
     assert found["age"].fault
     assert len(found) == len(found.findings)
+
+
+def test_a_report_in_python_names_what_python_calls() -> None:
+    with for_shell(stated=False):
+        assert "Next: report.open() shows" in str(AUDIT)
+        assert "--explain" not in str(AUDIT) + str(COMPARE)
+        with pytest.raises(pqd.PqdError, match=r"SELECT a query, and several as a list of texts"):
+            pqd.plan(COPY, "SELECT COUNT(*) FROM D; SELECT COUNT(*) FROM D", tau="5%", epsilon=1)
+    assert "Next: pqd audit ... --explain" in str(AUDIT)
+    name = COMPARE.queries[1].id
+    with pytest.raises(KeyError, match=r"read by their names; report\.queries\[1\] is this"):
+        COMPARE[name]

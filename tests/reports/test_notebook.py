@@ -202,6 +202,8 @@ def test_a_verdict_is_a_line_that_says_whether_it_is_simulated() -> None:
         (AUDIT, "verdict", "it has verdicts"),
         (AUDIT, "zzz", "it has verdicts, private, synthetic, "),
         (PLAN, "decider", "it has queries[0].decider"),
+        (profile_reports.REPORTS[0], "pairs", "it has marginals"),
+        (AUDIT, "explain", "it has open"),
     ],
 )
 def test_an_unknown_attribute_gets_the_nearest(report: Any, name: str, near: str) -> None:

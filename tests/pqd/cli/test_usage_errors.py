@@ -37,6 +37,15 @@ def test_every_command_shows_its_whole_help(name: str) -> None:
     assert "Usage: " in result.output
 
 
+@pytest.mark.parametrize("name", ["show", "verify", "statement", "limit"])
+def test_the_ledger_is_an_argument_of_its_own_commands(
+    name: str, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    code, _, err = command("ledger", name, "--ledger", "l.sqlite")
+    assert code == 2
+    assert f"The ledger itself is the argument: pqd ledger {name} FILE." in " ".join(err.split())
+
+
 def test_the_argument_is_told_by_its_table() -> None:
     result = CliRunner().invoke(
         command_line(), ["ledger", "verify", "a.sqlite", URL], env={"COLUMNS": "200"}

@@ -42,6 +42,7 @@ EXAMPLES = (
     note("coarse-cells", copy="tree", columns=("age", "job")),
     note("risk-of-part", rows=50_000, copy=120_000),
     note("risk-rows-unstated", copy=4_500, options=("--private-rows", "--held-out-rows")),
+    note("risk-rows-unstated", copy=1_600, options=("--private-rows",), persons=True),
     note("cells-misfit", unfit=3, example="1,5", way="comma", **CELLS),
     note("cells-misfit", unfit=3, example="x" * 50, way="", **CELLS),
     note("cells-missing", table="copy.csv", cells=(("NA", 1200), ("-", 3))),
