@@ -414,12 +414,19 @@ def _headline(report: RankingReport) -> tuple[str, str]:
         lead += " It is established that it is better than each of the others."
     else:
         title = f"{name} is the only copy that is not too near{_doubts(report, [first])}"
+    title += _without_pairs(first)
     absent = absences_text(report.left_out).replace("the copy", "every copy")
     more = [*flaw_sentences(report), *([f"{absent}."] if absent else [])]
     lead = " ".join([lead, *more, *_kept_sentences(report.copies, near)])
     if near:
         lead += f" Too near to be called the best: {listed(near)}."
     return title, lead
+
+
+def _without_pairs(copy: RankedCopy) -> str:
+    """End of a title if nothing was asked of the copy's relations; empty otherwise."""
+    unseen = copy.relations is None and len(copy.columns) > 1
+    return "; relations between columns are not judged" if unseen else ""
 
 
 def _is_doubted(report: RankingReport, copy: RankedCopy) -> bool:

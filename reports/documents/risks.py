@@ -85,6 +85,8 @@ def risks_advice(report: RankingReport) -> str:
         best += f"{names[0]} has the highest quality"
     if rest and rest[0].relations and rest[0].relations.is_undecided:
         best += ", but whether its relations are kept is undecided"
+    elif rest and not rest[0].relations and len(rest[0].columns) > 1:
+        best += ", but relations between columns are not judged"
     return f"{best}; {listed(leaking)} {verb} them away.{_unknown(report, names)}"
 
 

@@ -102,12 +102,15 @@ class RelationsFacts(Estimated):
         """Whether it is established that no more than the bar is kept, and not by chance."""
         if self.standing is not Standing.BEYOND:
             return False
-        return not self.is_out_of_reach or self.chance is Standing.BEYOND_CHANCE
+        seldom_less = self.least is not None and self.least <= self.bar
+        by_chance = seldom_less and not self.independence.is_near
+        return not by_chance or self.chance is Standing.BEYOND_CHANCE
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether a bar that is out of reach leaves open if relations are kept."""
-        return self.is_out_of_reach and self.is_undecided
+        """Whether chance leaves open if relations are kept, whatever the epsilon."""
+        beyond = self.standing is Standing.BEYOND and not self.is_lost
+        return beyond or (self.is_out_of_reach and self.is_undecided)
 
     @property
     def may_be_lost(self) -> bool:

@@ -42,7 +42,7 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
     """
     if facts.is_unjudged:
         told = ""
-        if facts.estimate is not None:
+        if facts.estimate is not None and facts.estimate.high > 0:
             ends = f"{interval_text(facts.estimate.low, facts.estimate.high, 0)} %"
             told = f": {figure_text(facts.estimate, _digits(facts)) if facts.is_known else ends}"
         return f"Whether relations are kept cannot be judged{told}; {_beside(facts)}."
@@ -123,16 +123,19 @@ def _without_figure(facts: RelationsFacts) -> Iterator[str]:
 
 
 def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -> str:
-    """Remark that an independent real sample would not reach the bar itself; empty if it would."""
-    if facts.reference is None or not facts.is_out_of_reach:
+    """Remark that an independent real sample might not reach the bar itself; empty if it would."""
+    if facts.reference is None or not (facts.is_out_of_reach or facts.is_unjudged):
         return ""
-    sampled = percent_text(facts.reference, 0)
-    reach = math.floor((facts.reference - facts.half_width) / _STEP + 1e-9) * _STEP
+    seldom = facts.reference if facts.least is None else facts.least
+    keeps = f"would itself keep only {percent_text(facts.reference, 0)} of the relations"
+    if facts.reference > facts.bar:
+        keeps = f"might itself keep only {percent_text(seldom, 0)} of the relations"
+    reach = math.floor((seldom - facts.half_width) / _STEP + 1e-9) * _STEP
     lower = f"a lower one ({option(f'--relations {100 * reach:.0f}%')}), " if reach > 0 else ""
     return (
-        f"{INDEPENDENT.capitalize()} would itself keep only {sampled} of the relations, so a bar "
-        f"of {bar_text(facts.bar)} is out of reach here: take {lower}{fewer_cells(columns)}, or a "
-        "larger copy. pqd plan COPY shows at no cost what that changes."
+        f"{INDEPENDENT.capitalize()} {keeps}, so a bar of {bar_text(facts.bar)} is out of reach "
+        f"here: take {lower}{fewer_cells(columns)}, or a larger copy. pqd plan COPY shows at no "
+        "cost what that changes."
     )
 
 
