@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _APART, _FREE = 0.1, 0.06
 _BAD = (
     "One that is too near, whose relations are lost or columns nearly independent, or on which an "
-    "attack gains more than the tolerance."
+    "attack, judged by itself, gains more than the tolerance."
 )
 
 
@@ -76,7 +76,7 @@ def risks_advice(report: RankingReport) -> str:
     names = [copy.candidate for copy in rest[:1]]
     verb = "give" if len(leaking) > 1 else "gives"
     if not rest:
-        best = "Each copy is shown to be bad or to give private rows away"
+        best = "No copy is left: each gives private rows away, fails an attack or is bad"
     elif len(rest) == 1:
         best = f"{names[0]} is the only copy that is shown neither to be bad nor to give "
         best += "private rows away"

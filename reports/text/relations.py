@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pqd.deciders.note import sentence
 from pqd.deciders.options import option
 from pqd.reports.models.relations import WIDEST
+from pqd.reports.models.standings import Standing
 from pqd.reports.text.distances import (
     INDEPENDENT,
     digits_of,
@@ -76,7 +77,7 @@ def relations_sentence(facts: RelationsFacts, *, ranked_for: float | None = None
 def kept_text(facts: RelationsFacts) -> str:
     """Words for a cell, such as ``56 %`` or ``NOT kept, 3 %``, or why there is no figure."""
     if facts.estimate is None:
-        unknown = "not judged" if facts.is_unjudged else "not known"
+        unknown = Standing.NOT_JUDGED if facts.is_unjudged else "not known"
         return {"none": "none to keep", "in the copy alone": "invented"}.get(
             facts.presence or "", unknown
         )
@@ -84,7 +85,7 @@ def kept_text(facts: RelationsFacts) -> str:
     if facts.is_lost:
         return f"NOT kept, {value}"
     if facts.is_unjudged:
-        return f"not judged, {value}" if facts.is_known else "not judged"
+        return f"{Standing.NOT_JUDGED}, {value}" if facts.is_known else Standing.NOT_JUDGED
     if not facts.is_known:
         return f"more than {bar_text(facts.bar)}" if facts.is_kept else "not known"
     return value if facts.is_kept else f"undecided, {value}"

@@ -1,8 +1,6 @@
 """Forecasts of verdicts on an excess: what most runs decide, and what would decide more."""
 
-import re
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,15 +78,3 @@ def test_too_few_rows_decide_nothing(rows: int, held_out_rows: int, excess: floa
 def test_numbers_that_were_rounded_are_told_from_a_little_later() -> None:
     plain, rounded = forecast(0.1, 1_000, 1_000), forecast(0.1, 1_000, 1_000, rounding=0.5)
     assert plain.tau_decided(1) < rounded.tau_decided(1)
-
-
-def test_the_thresholds_of_the_documents_are_these() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "anybody.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| (\S+) \| (\S+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE
-    )
-    assert len(rows) == 4
-    for own, others, *told in rows:
-        first, second = (int(each.replace(",", "")) for each in (own, others))
-        made = [forecast(rate, first, second).tau_decided(1) for rate in (0.0, 0.1, 0.5)]
-        assert [f"{100 * each:.2f}" for each in made] == told
