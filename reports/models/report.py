@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 from pqd.deciders.extras import needed
+from pqd.reports.models.standings import Standing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +172,7 @@ class Report(ABC):
 
 
 # Names of attributes that would be true where a report is good; no report has one.
-_TRUTHS = frozenset({"failed", "ok", "passed", "success", "trusted"})
+_TRUTHS = frozenset({"failed", "ok", "passed", "success", Standing.TRUSTED.value})
 
 # Names that callers expect, with those of a report that may have what they mean.
 _MEANT = {
