@@ -157,14 +157,19 @@ def open_held_out(given: object, accountant: Accountant | None, private: Table) 
         If it is the private table itself, or shares a file or a database table with it.
     """
     table = dry_table(given, "held-out") if private.dry else open_table(given, "held-out")
-    same = table.given is private.given and not table.source.places
-    own = set(map(place_key, private.source.places))
-    if same or any(place_key(each) in own for each in table.source.places):
+    _refuse_shared(table, private, "private table")
+    return HeldOut(table, accountant)
+
+
+def _refuse_shared(held_out: Table, other: Table, role: str) -> None:
+    """Refuse held-out rows that are those of the other table, by their places alone."""
+    same = held_out.given is other.given and not held_out.source.places
+    own = set(map(place_key, other.source.places))
+    if same or any(place_key(each) in own for each in held_out.source.places):
         raise ParameterError(
-            f"the held-out table ({option('--held-out')}) is the private table, or shares a part "
+            f"the held-out table ({option('--held-out')}) is the {role}, or shares a part "
             f"with it; {_OTHERS}. Nothing was spent"
         )
-    return HeldOut(table, accountant)
 
 
 def open_both(
@@ -193,10 +198,13 @@ def plan_risk(
     Raises
     ------
     PqdError
-        The errors of ``bind_risk``, and of ``check_separation`` from the held-out table.
+        ParameterError, if the held-out table is a copy; the errors of ``bind_risk``, and of
+        ``check_separation`` from the held-out table.
     """
     others = None
     if held_out is not None:
+        for copy in tables.tables:
+            _refuse_shared(held_out.table, copy, "synthetic table")
         others = SyntheticTables(tables.tables, held_out.table)
         names = parameters.request.column_names(unit)
         check_separation(others, held_out.accountant, names, unit)

@@ -96,6 +96,7 @@ _WRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
         (r"\b(IN)\s+[\w']+\s*,", "IN takes parentheses, such as IN (20, 30)"),
         (r"\b(GROUP)\s+(?!BY\b)\w", "BY is missing; write GROUP BY"),
         (r"(#|//)", "a comment begins with --"),
+        (r"\b(CONTAINS)\s+'", "{1} is not read; write LIKE, with % for any text: LIKE '%call%'"),
         (
             r"\bFROM\s+\w+\s+(AND|OR)\b",
             "{1} joins conditions, and the first of them stands after WHERE; write WHERE",

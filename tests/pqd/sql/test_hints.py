@@ -38,6 +38,7 @@ CONDITIONS: dict[str, str] = {
     "age IN 20, 30": "IN takes parentheses",
     "age > 20)": "no parenthesis is open here",
     "age > 20 # adults": "a comment begins with --",
+    "note CONTAINS 'call'": "CONTAINS is not read; write LIKE, with % for any text",
     "sex = `F`": "a backtick is not read",
     "sex = F": "a value takes single quotes: 'F'",
     "sex = Nota": "a value takes single quotes: 'Nota'; the nearest is \"note\"",
