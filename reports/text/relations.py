@@ -135,8 +135,8 @@ def relations_remark(facts: RelationsFacts, columns: Sequence[ProfiledColumn]) -
     lower = f"a lower one ({option(f'--relations {100 * reach:.0f}%')}), " if reach > 0 else ""
     return (
         f"{INDEPENDENT.capitalize()} {keeps}, so a bar of {bar_text(facts.bar)} is out of reach "
-        f"here: take {lower}{fewer_cells(columns)}, or a larger copy. pqd plan COPY shows at no "
-        "cost what that changes."
+        f"here: take {lower}{fewer_cells(columns)}, or a larger copy. A dry run shows at no cost "
+        "what that changes."
     )
 
 
