@@ -78,7 +78,8 @@ def test_what_it_is_good_for_comes_first() -> None:
 
 
 def test_the_default_fits_a_screen_and_a_half() -> None:
-    assert len(LINES) <= 72
+    # Of a screen of 50 lines.
+    assert len(LINES) <= 75
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -104,7 +105,7 @@ def test_columns_are_worst_first_with_their_other_distances_beside() -> None:
     assert sum(len(row) == 2 for row in rows) == 6
     line = next(line for line in LINES if " fnlwgt " in line)
     assert line.split() == [
-        "NO", "fnlwgt", "6.4", "%", "5.6", "to", "7.2", "4.9", "%", "?",
+        "NO", "fnlwgt", "6.4", "%", "5.6", "to", "7.2", "beyond", "0.4", "%",
         "p", "=", "0.003",
     ]  # fmt: skip
 
