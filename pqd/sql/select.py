@@ -308,14 +308,6 @@ def _aggregate(sql: str, select: exp.Select) -> tuple[str, exp.Expr | None, Frac
         refuse(
             f"{shown} is not understood; {other_aggregate(node) or f'use {AGGREGATES}'}", sql, node
         )
-    if name == "COUNT" and isinstance(operand, (exp.Predicate, exp.Connector, exp.Not)):
-        shown = operand.sql(dialect="duckdb")
-        refuse(
-            f"COUNT({shown}) counts the rows where this is false too; write COUNT(*) and WHERE "
-            f"{shown}",
-            sql,
-            node,
-        )
     return name, operand, _quantile(sql, node) if name == "QUANTILE" else None
 
 

@@ -81,7 +81,6 @@ QUERIES = {
     "SELECT ANZAHL(*) FROM D": "write COUNT(*)",
     "SELECT COUNTT(*) FROM D": "write COUNT(*)",
     "SELECT SUM(age, income) FROM D": "write a query for each column",
-    "SELECT COUNT(age > 20) FROM D": "write COUNT(*) and WHERE age > 20",
     "SELECT COUNT(*) FILTER (WHERE age > 20) FROM D": "write the condition after WHERE",
     "SELECT COUNTIF(age > 20) FROM D": "write the condition after WHERE",
     "SELECT STDDEV(age) FROM D": "QUANTILE(age, 0.25) and QUANTILE(age, 0.75)",
