@@ -13,10 +13,10 @@ from pqd.deciders import UnanswerableError
 from pqd.engine.scan_plan import PrivacyUnit, Statistic
 from pqd.errors import PqdError, QueryError, with_all_messages
 from pqd.parameters import Criteria, Parameters
-from pqd.planning.query_warnings import constants
 from pqd.reports.models.refusals import QueryRefusal
 from pqd.run.measurement import BoundTables, Kinds
 from pqd.sql.query import Query
+from pqd.sql.shapes import constants
 
 if TYPE_CHECKING:
     from pqd.deciders import Histogram

@@ -12,13 +12,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from pqd.accounting.accounts import ReleasedRows
 from pqd.deciders import answer
@@ -31,9 +28,9 @@ from pqd.errors import ParameterError
 from pqd.exception_barrier import sealed
 from pqd.parameters import Criteria, Parameters
 from pqd.planning.lattices import lattice_of
-from pqd.sql.predicate import Predicate, atoms
+from pqd.sql.predicate import Predicate
 from pqd.sql.schema import Kind, Schema, fold_case, like_values
-from pqd.sql.shapes import condition_tree
+from pqd.sql.shapes import constants
 from pqd.stated.budgets import MUCH_EPSILON
 from pqd.stated.column_facts import Facts, FileFacts
 
@@ -49,10 +46,6 @@ _MOST_VALUES = 10_000
 # The most constants that one warning names.
 _MOST_NAMED = 3
 _KINDS = {str: Kind.TEXT, float: Kind.NUMBER}
-# Conditions whose constants are looked up.  Ranges such as age > 64 are left out.
-_COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
-# Characters with a special meaning in a LIKE pattern.
-_WILD = re.compile(r"[%_\\]")
 
 
 def warnings_of(criteria: Criteria) -> Iterator[Note]:
@@ -154,51 +147,6 @@ def _nearest_text(text: str, known: Sequence[str]) -> str:
     near = difflib.get_close_matches(text, known, n=1, cutoff=0.4)
     folded = next((each for each in known if each.lower() == text.lower()), None)
     return folded or next(iter(near), known[0])
-
-
-def constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
-    """Yield each column and constant that are compared by =, <>, IN or a LIKE without wildcards."""
-    for atom in atoms(predicate) if predicate else ():
-        yield from _pairs(atom.sql)
-
-
-@lru_cache(maxsize=4096)
-def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
-    """Columns and constants of one condition; empty if the condition is nested too deeply."""
-    if not _COMPARED.search(condition):
-        return ()
-    try:
-        tree = condition_tree(condition)
-    except (ValueError, SqlglotError, RecursionError):
-        return ()
-    pairs: list[tuple[str, str | float]] = []
-    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Like):
-        sides = [node.this, node.args.get("expression"), *node.expressions]
-        bare = [side.unnest() for side in sides if isinstance(side, exp.Expr)]
-        columns = [side.name for side in bare if isinstance(side, exp.Column)]
-        constants = [value for side in bare if (value := _constant(side)) is not None]
-        if isinstance(node, exp.Like) and any(_WILD.search(str(each)) for each in constants):
-            continue
-        if len(columns) == 1:
-            pairs.extend((columns[0], constant) for constant in constants)
-    return tuple(pairs)
-
-
-def _constant(side: exp.Expr) -> str | float | None:
-    """Text or number on one side of a comparison; None for any other expression."""
-    if isinstance(side, exp.Cast):
-        side = side.this
-    sign = 1.0
-    if isinstance(side, exp.Neg):
-        side, sign = side.this.unnest(), -1.0
-    if not isinstance(side, exp.Literal):
-        return None
-    if side.is_string:
-        return str(side.this) if sign > 0 else None
-    try:
-        return sign * float(side.this)
-    except ValueError:
-        return None
 
 
 # Names of keys of persons.  "num" is not among the endings, since employee_num may be a number of

@@ -21,10 +21,11 @@ from typing import Literal, NamedTuple
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from pqd.errors import QueryError
 from pqd.sql.expressions import SQL_LIMIT, ExpressionChecker, double_text
-from pqd.sql.predicate import Atom, Predicate, combined, normal_form
+from pqd.sql.predicate import Atom, Predicate, atoms, combined, normal_form
 from pqd.sql.schema import Schema
 from pqd.sql.select import BoundExpression, Select, quiet
 
@@ -321,3 +322,54 @@ def _as_double(literal: str) -> str | None:
         return literal
     number = float(literal)
     return double_text(number) if math.isfinite(number) else None
+
+
+# Conditions whose constants are looked up.  Ranges such as age > 64 are left out.
+_COMPARED = re.compile(r"(?<![<>])=|<>|\bIN\b|\bLIKE\b", re.IGNORECASE)
+# Characters with a special meaning in a LIKE pattern.
+_WILD = re.compile(r"[%_\\]")
+
+
+def constants(predicate: Predicate | None) -> Iterator[tuple[str, str | float]]:
+    """Yield each column and constant that are compared by =, <>, IN or a LIKE without wildcards."""
+    for atom in atoms(predicate) if predicate else ():
+        yield from _pairs(atom.sql)
+
+
+@lru_cache(maxsize=4096)
+def _pairs(condition: str) -> tuple[tuple[str, str | float], ...]:
+    """Columns and constants of one condition; empty if the condition is nested too deeply."""
+    if not _COMPARED.search(condition):
+        return ()
+    try:
+        tree = condition_tree(condition)
+    except (ValueError, SqlglotError, RecursionError):
+        return ()
+    pairs: list[tuple[str, str | float]] = []
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, exp.Like):
+        sides = [node.this, node.args.get("expression"), *node.expressions]
+        bare = [side.unnest() for side in sides if isinstance(side, exp.Expr)]
+        columns = [side.name for side in bare if isinstance(side, exp.Column)]
+        constants = [value for side in bare if (value := _constant(side)) is not None]
+        if isinstance(node, exp.Like) and any(_WILD.search(str(each)) for each in constants):
+            continue
+        if len(columns) == 1:
+            pairs.extend((columns[0], constant) for constant in constants)
+    return tuple(pairs)
+
+
+def _constant(side: exp.Expr) -> str | float | None:
+    """Text or number on one side of a comparison; None for any other expression."""
+    if isinstance(side, exp.Cast):
+        side = side.this
+    sign = 1.0
+    if isinstance(side, exp.Neg):
+        side, sign = side.this.unnest(), -1.0
+    if not isinstance(side, exp.Literal):
+        return None
+    if side.is_string:
+        return str(side.this) if sign > 0 else None
+    try:
+        return sign * float(side.this)
+    except ValueError:
+        return None
