@@ -192,6 +192,7 @@ def _passing(
     the outcome of the ``gate``.  The message of a failed query ends with notes on ``sizes``.
     """
     __tracebackhide__ = True
+    from pqd.reports.models.query import PER_ROW  # noqa: PLC0415 - pytest loads plugins at its start
     from pqd.reports.text.check import failure_lines  # noqa: PLC0415 - pytest loads plugins at its start
     from pqd.reports.text.gate import gate_message  # noqa: PLC0415 - pytest loads plugins at its start
 
@@ -201,7 +202,7 @@ def _passing(
         if entry.gate == "untold":
             outcome = f"the gate of all checks: {gate_message(gate)}" if gate else ""
             untold = [f"not told, since the gate did not pass; {outcome}"]
-        grows = any(each.aggregate in {"COUNT", "SUM"} for each in entry.verdicts)
+        grows = any(each.aggregate in PER_ROW for each in entry.verdicts)
         lines = (entry.sql, *untold, *failure_lines(entry, gate), *(sizes if grows else ()))
         raise AssertionError("\n".join([text, *map(_harmless, lines)]))
     if entry.gate == "warn" and entry.status == "undecided":

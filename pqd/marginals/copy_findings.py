@@ -120,9 +120,9 @@ def _value_notes(columns: CopyColumns, name: str) -> Iterator[Note]:
 
 
 def _is_not_read(columns: CopyColumns, name: str) -> bool:
-    """Whether the cells are numbers or days in a form that nobody has stated, so that all differ.
+    """True if the cells are numbers or days in a form that nobody has stated.
 
-    Such a column is told as that, and not as a key or as free text.
+    The texts of such cells all differ, so the column would be told as a key or as free text.
     """
     return fold_case(name) in columns.tables.hints
 

@@ -130,14 +130,9 @@ class CopyRelations:
         size = fmean([spread.size for each, spread in spreads if each.ways == 1] or [1.0])
         return max(0.0, pairs - math.sqrt(size) * scale * fmean(columns))
 
-    def least_by_chance(self, chance: CopyChance, there: float, level: float) -> float:
-        """Share that an independent real sample keeps with probability ``1 - level/2``.
-
-        ``there`` is ``T0 - M``, a share of the rows.
-        """
-        excess = excess_by_chance(self._bound, self.pairs, chance)[0].mean(axis=0)
-        spread = NormalDist().inv_cdf(1 - level / 2) * float(excess.std())
-        return max(0.0, 1 - (self.lost_by_chance(chance) + spread) / there)
+    def spread_by_chance(self, chance: CopyChance) -> float:
+        """Standard deviation of ``T - M`` of independent real samples, a share of the rows."""
+        return float(excess_by_chance(self._bound, self.pairs, chance)[0].mean(axis=0).std())
 
     @property
     def _counts(self) -> Iterator[NDArray[np.int64]]:
@@ -280,7 +275,8 @@ def relations_facts(
             estimate = Figure(*(max(0.0, end) for end in estimates.kept))
             outcome, alone = estimates.verdict(bar)
             p_value = min(1.0, number * alone)
-            least = copy.least_by_chance(chance, relations.low, level)
+            seldom = lost + NormalDist().inv_cdf(1 - level / 2) * copy.spread_by_chance(chance)
+            least = max(0.0, 1 - seldom / relations.low)
     reference = min(max(1 - lost / there, 0.0), 1.0) if there > mark else None
     return RelationsFacts(
         pairs=len(copy.pairs),

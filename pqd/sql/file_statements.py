@@ -315,7 +315,7 @@ def _closed(text: str, path: Path) -> tuple[str, list[int]]:
         left = ";" if rest.rstrip().endswith(";") else " "
         closed = closed[:start] + left.rjust(len(rest)) + closed[start + len(rest) :]
         quotes.append(start)
-    # Of a file that does not begin as queries do, not even a line is told.
+    # A file that does not begin as queries do may be private: no line of it is told.
     if not quotes or not _BEGIN.match(text) or _tokens(closed) is None:
         raise QueryError(f"the query file {path} is not SQL; check its quotes")
     return closed, quotes

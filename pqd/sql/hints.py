@@ -140,7 +140,7 @@ def unclosed_quote(text: str) -> int | None:
 
 
 def malformed(sql: str, start: int, highlight: str, description: str) -> str:
-    """What is wrong at ``highlight``, where sqlglot gives ``description``, and how to write it."""
+    """Mistake at ``highlight``, which sqlglot describes by ``description``, and how to write it."""
     word = highlight.upper()
     if word in DuckDB.Tokenizer.KEYWORDS and word.isalpha() and word not in WORDS:
         quoted = f'"{highlight}"'
@@ -183,7 +183,7 @@ def meant_word(written: str) -> str | None:
 
 
 def begins_as_query(sql: str) -> bool:
-    """Whether a text begins with an aggregate, perhaps after SELECT, and both perhaps misspelt."""
+    """True if a text begins with an aggregate, perhaps after SELECT, and both perhaps misspelt."""
     words = [each.upper() for each in re.findall(r"\w+|\S", sql[:100])[:3]]
     meant = [_FUNCTIONS.get(each) or meant_word(each) or each for each in words]
     name, *sign = meant[meant[:1] == ["SELECT"] :] or [""]

@@ -430,7 +430,7 @@ def _without_pairs(copy: RankedCopy) -> str:
 
 
 def _is_doubted(report: RankingReport, copy: RankedCopy) -> bool:
-    """Whether a copy leaks, attacks gain more than the tolerance, or relations may be lost."""
+    """True if a copy leaks, attacks gain more than the tolerance, or relations may be lost."""
     unsafe = copy.candidate in {*report.leaking, *report.beyond}
     return unsafe or (copy.relations is not None and copy.relations.may_be_lost)
 

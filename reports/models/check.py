@@ -269,7 +269,7 @@ class CheckReport(IndexedReport[CheckResult]):
 
     @property
     def is_open(self) -> bool:
-        """Whether a check is not told although none fails that it waits for: no build passes so."""
+        """True if a check is left untold for a failure that no check has: no build passes so."""
         gates = {entry.gate for entry in self.checks}
         return "untold" in gates and gates.isdisjoint({"fail", "known", "error"})
 

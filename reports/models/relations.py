@@ -42,7 +42,7 @@ class RelationsFacts(Estimated):
     ``relations`` is ``T0 - M`` as a share of the private rows: what there is to keep.  Up to
     ``mark`` it is at chance, up to ``negligible`` it is too little to judge.  ``reference`` is the
     share that an independent real sample of the copy's size would keep, None if it is not known.
-    Such a sample keeps more than ``least`` with probability 1 - alpha/2.
+    An independent sample keeps more than ``least`` with probability 1 - alpha/2.
     ``half_width`` is about half the width of the interval at the ``bar``.  ``estimate``,
     ``relations``, ``least``, ``outcome``, ``p_value`` and ``conclusive`` depend on the private
     table; in a plan they are None or False.  There is an ``estimate`` only if there are relations.
@@ -90,7 +90,7 @@ class RelationsFacts(Estimated):
 
     @property
     def is_out_of_reach(self) -> bool:
-        """Whether an independent real sample would not keep more than the bar itself.
+        """True if an independent real sample would keep no more than the bar itself.
 
         A copy with nearly independent columns tells nothing of such a sample.
         """
@@ -99,7 +99,7 @@ class RelationsFacts(Estimated):
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is established that no more than the bar is kept, and not by chance."""
+        """True if the copy is established to keep no more than the bar, and not by chance."""
         if self.standing is not Standing.BEYOND:
             return False
         seldom_less = self.least is not None and self.least <= self.bar
@@ -108,7 +108,7 @@ class RelationsFacts(Estimated):
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether chance leaves open if relations are kept, whatever the epsilon."""
+        """True if chance leaves open whether relations are kept, whatever the epsilon."""
         beyond = self.standing is Standing.BEYOND and not self.is_lost
         return beyond or (self.is_out_of_reach and self.is_undecided)
 

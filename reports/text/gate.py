@@ -30,7 +30,7 @@ ALL_CHECKS = "all checks"
 _MOST_NAMED = 3
 # Next steps for a check that a gate named.
 NAMED_STEP = "make the copy better there; only a gap that you know and accept takes a larger tau"
-# Of a COUNT or a SUM; and of a COUNT of all rows, which has no meaning per row.
+# Steps after a COUNT or a SUM fails, and after a COUNT of all rows, which has no meaning per row.
 GROWING_STEP = f"{NAMED_STEP}; if the copy has another size, {{0}} compares per row"
 ROWS_STEP = (
     f"{NAMED_STEP}; if the copy has another size on purpose, write the spec anew with pqd init "

@@ -1,4 +1,4 @@
-"""What is told to write in place of SQL that is not read."""
+"""Hints on SQL that is not read: each says what to write in its place."""
 
 import pytest
 
